@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The C surface of the plugin, for the Python package (by ctypes) and for tests. The shared object
+ * exports two symbols: TF_InitGraph, which TensorFlow calls, and TflmsGetApi. All strings are
+ * UTF-8. Every function may be called from any thread. Returned char* are owned by the caller and
+ * given back with free_string.
+ */
+
+#ifndef TFLMS_C_API_H_
+#define TFLMS_C_API_H_
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct TflmsApi {
+  size_t struct_size; /* sizeof(TflmsApi) of the library; new members go at the end */
+  /* "0.1.0" */
+  const char* (*version)(void);
+  /* JSON list of options: [{"name", "type", "unit", "default", "range", "help"}, ...]. */
+  char* (*option_table)(void);
+  /* JSON lists of {"name", "summary", "formula"}: the rules and the planners, in catalog order. */
+  char* (*rule_table)(void);
+  char* (*planner_table)(void);
+  /* Turns rewriting on (`on` != 0) with the options in `json`, an object {"name": value, ...}; names
+   * that are not given keep environment value or default. With `on` == 0 every graph passes as it
+   * came. Returns NULL, or an error text (the settings are then unchanged). */
+  char* (*configure)(int on, const char* json);
+  /* JSON object {"on": bool, "registered_device_type": "GPU" or "", "options": {...}}. */
+  char* (*settings)(void);
+  /* JSON list of the reports of the graphs seen since the start or the last clear, oldest first (at
+   * most 1,000 are kept; "graphs_seen" counts all): {"graphs_seen": n, "reports": [...]}. */
+  char* (*reports)(void);
+  void (*clear_reports)(void);
+  void (*free_string)(char* text);
+} TflmsApi;
+
+/* The table above; never NULL; valid as long as the library is loaded. */
+const TflmsApi* TflmsGetApi(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TFLMS_C_API_H_ */

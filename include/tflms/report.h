@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tflms did to one graph, and why: the answer to "is it on, and what did it do?".
+
+#ifndef TFLMS_REPORT_H_
+#define TFLMS_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tflms {
+
+enum class Outcome {
+  kRewritten,        // swaps or order edges were added
+  kNotNeeded,        // the graph's peak stays under the budget as it is
+  kNothingToSwap,    // no tensor qualifies; `reason` and `skipped` say why
+  kAlreadyDone,      // the graph carries tflms nodes: it has been here before
+  kDeclined,         // something not understood: the graph as it came; `reason` says what
+};
+
+// "rewritten", "not-needed", "nothing-to-swap", "already-done", "declined".
+const char* OutcomeName(Outcome outcome);
+
+// Tensors that were not swapped, counted by reason.
+struct SkipCount {
+  std::string reason;  // "too-small", "unknown-size", "host-memory", "persistent", "in-loop", ...
+  int64_t tensors = 0;
+  int64_t bytes = 0;   // of those whose size is known
+};
+
+struct RuleCount {
+  std::string rule;
+  int64_t changes = 0;
+  int64_t refused = 0;
+};
+
+struct Report {
+  std::string graph;          // name or number of the graph: function name, "main", ...
+  Outcome outcome = Outcome::kDeclined;
+  std::string reason;         // one sentence
+  std::string device;         // the planned accelerator, in full
+  std::string planner;
+  int64_t nodes = 0;          // before
+  int64_t nodes_added = 0;
+  int64_t control_edges_added = 0;
+  int64_t budget_bytes = 0;   // 0 = not known
+  int64_t persistent_bytes = 0;
+  int64_t peak_bytes_before = 0;  // predicted, in the order planned for the graph as it came
+  int64_t peak_bytes_after = 0;   // predicted
+  int64_t floor_bytes = 0;        // persistent + largest working set: no swapping goes below
+  std::string floor_node;         // the node with that working set
+  int64_t host_peak_bytes = 0;    // predicted
+  int64_t swapped_tensors = 0;
+  int64_t swap_out_bytes = 0;     // per run of the graph
+  int64_t swap_in_bytes = 0;
+  int64_t unknown_size_tensors = 0;
+  int64_t compiled_nodes = 0;     // in parts a compiler takes over: out of reach
+  bool order_pinned = false;
+  int64_t time_us = 0;            // spent on this graph
+  std::vector<SkipCount> skipped;     // by reason, largest first
+  std::vector<RuleCount> rules;       // in running order
+  std::vector<std::string> notes;     // further sentences for the user
+};
+
+// The report for people: several lines of text.
+std::string FormatReport(const Report& report);
+// The report as one JSON object, keys as the fields above.
+std::string ReportToJson(const Report& report);
+
+}  // namespace tflms
+
+#endif  // TFLMS_REPORT_H_

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one pipeline: graph -> problem -> plan -> rules -> verify -> report.
+
+#ifndef TFLMS_REWRITE_H_
+#define TFLMS_REWRITE_H_
+
+#include <string>
+#include <vector>
+
+#include "tflms/options.h"
+#include "tflms/report.h"
+#include "tflms/status.h"
+
+namespace tflms {
+
+struct Graph;
+
+// Rewrites `graph` in place for each accelerator of options.device_type in it, and gives one
+// report per accelerator (one with an empty `device` when there is none). The graph is unchanged
+// whenever a report's outcome is not kRewritten, and when the status is not ok: a malformed graph
+// (invalid argument), or a fault of tflms itself (internal, law broken).
+Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
+                                    Graph* graph);
+
+}  // namespace tflms
+
+#endif  // TFLMS_REWRITE_H_

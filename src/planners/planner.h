@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one interface of all planners, and the catalog that lists them. A planner is a free function
+// Problem x PlannerOptions -> Plan; its file owns its name, one-line summary, algorithm and cost.
+
+#ifndef TFLMS_PLANNERS_PLANNER_H_
+#define TFLMS_PLANNERS_PLANNER_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "src/sim/problem.h"
+#include "tflms/status.h"
+
+namespace tflms {
+
+inline constexpr int32_t kAuto = -1;
+
+// Distances are counted in positions of the plan's order (on-device ops only): in the rewritten,
+// serialised graph these are topological levels.
+struct PlannerOptions {
+  int64_t budget_bytes = 0;      // device bytes the peak must stay under; 0 = not known
+  int32_t swapout_threshold = kAuto;  // swap gaps longer than this
+  int32_t swapin_ahead = kAuto;  // bring back this many positions ahead of the use
+  int32_t swapin_groupby = kAuto;  // uses no further apart than this share one swap-in
+  int64_t min_swap_bytes = 0;    // buffers smaller than this stay
+  int32_t n_tensors = -1;        // swap at most this many buffers; -1 = no limit
+  int32_t sync_mode = kAuto;     // bit 0: ops wait for swap-outs; bit 1: swap-ins wait for triggers
+};
+
+struct PlannerEntry {
+  std::string_view name;     // as written in options: "level-distance"
+  std::string_view summary;  // one line
+  Result<Plan> (*plan)(const Problem& problem, const PlannerOptions& options);
+};
+
+// All planners, the default one first.
+std::span<const PlannerEntry> PlannerCatalog();
+
+// The planner of that name, or null.
+const PlannerEntry* FindPlanner(std::string_view name);
+
+}  // namespace tflms
+
+#endif  // TFLMS_PLANNERS_PLANNER_H_

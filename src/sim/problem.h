@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Problem and Plan: what a planner is asked and what it answers. Numbers only; no graph.
+//
+// Glossary
+//   op          one operation of one device's run; ops that only take part in the order (host
+//               nodes, loop nodes) have on_device = false and own no device memory
+//   buffer      one piece of device memory under all its names; made by its producer, read by uses
+//   access      the producer or a use of a buffer; `gap` = two accesses next to one another in an
+//               order, with nothing in between that touches the buffer
+//   live range  from the start of the producer to the end of the last use
+//   position    index in an order
+//   swap-out    copy device -> host after which the device copy may go; swap-in: the way back
+//   trigger     the op whose end lets a swap-in begin; sync: the op that waits for a swap-out
+//
+//   peak(order) = persistent_bytes + max over positions p of
+//                 (sum of buffers live at p) + workspace(op at p)
+
+#ifndef TFLMS_SIM_PROBLEM_H_
+#define TFLMS_SIM_PROBLEM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tflms {
+
+using OpId = int32_t;
+using BufferId = int32_t;
+inline constexpr OpId kNoOp = -1;
+
+struct ProblemOp {
+  int64_t time_us = 1;          // > 0
+  int64_t workspace_bytes = 0;  // >= 0
+  bool on_device = true;        // runs on the planned accelerator
+  // Order edges may start and end here: it runs in every step, outside loops and branches, and
+  // blocks for nothing but its inputs.
+  bool orderable = true;
+  int32_t group = 0;  // > 0: ops of one group stand next to one another in every order
+};
+
+struct ProblemBuffer {
+  int64_t size_bytes = 0;        // > 0; buffers of unknown size are not part of a problem
+  OpId producer = kNoOp;
+  std::vector<OpId> uses;        // ascending by id, no duplicates, without the producer
+  bool live_at_end = false;      // fetched: stays to the end of the step
+  bool swappable = false;        // may leave the device between accesses
+  BufferId reuses = -1;          // takes over this buffer's memory when the producer is its last use
+};
+
+struct Problem {
+  std::vector<ProblemOp> ops;
+  std::vector<ProblemBuffer> buffers;
+  // successors[op]: ops that may start only after `op` has ended. Ascending, no duplicates.
+  std::vector<std::vector<OpId>> successors;
+  int64_t persistent_bytes = 0;  // always on the device: variables and constants
+};
+
+// One stay of a buffer on the host: it leaves after `leave_after` and is back for `back_for`.
+struct SwapGap {
+  BufferId buffer = -1;
+  OpId leave_after = kNoOp;  // last access before the gap
+  OpId back_for = kNoOp;     // first access after the gap
+  OpId trigger = kNoOp;      // swap-in begins when this op has ended; never kNoOp in a valid plan
+  // This op waits for the swap-out, which makes the memory free from here on; kNoOp: nobody waits.
+  OpId sync = kNoOp;
+  friend bool operator==(const SwapGap&, const SwapGap&) = default;
+};
+
+struct Plan {
+  std::vector<OpId> order;  // topological; every op once
+  bool pin_order = false;   // order edges hold the on-device ops to `order`
+  std::vector<SwapGap> swaps;  // ordered by (buffer, position of back_for)
+};
+
+// Position of every op in `order`.
+std::vector<int32_t> Positions(const std::vector<OpId>& order);
+
+// Accesses of a buffer in the order of `position`: the producer first, then its uses.
+std::vector<OpId> Accesses(const ProblemBuffer& buffer, const std::vector<int32_t>& position);
+
+// Checks a plan against a problem, knowing no planner. Returns an empty string when every law
+// holds, else one line naming the law and the op or buffer:
+//   order-complete   every op exactly once
+//   order-legal      no op before one it depends on; groups contiguous
+//   gap-is-a-gap     leave_after and back_for are neighbouring accesses of the buffer
+//   gap-swappable    the buffer may leave
+//   trigger-inside   leave_after <= trigger < back_for by position, orderable
+//   sync-inside      leave_after < sync <= trigger by position, orderable
+std::string CheckPlan(const Problem& problem, const Plan& plan);
+
+}  // namespace tflms
+
+#endif  // TFLMS_SIM_PROBLEM_H_
