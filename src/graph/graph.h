@@ -109,7 +109,9 @@ struct Node {
   // -1: a collective whose peers are not known.
   int32_t sync_group = 0;
   std::vector<Input> inputs;           // data inputs in slot order
-  std::vector<NodeId> control_inputs;  // no order, no duplicates
+  std::vector<NodeId> control_inputs;  // no duplicates; those of the input first, added ones last
+  // How many of control_inputs, counted from the end, rules added: what erasing takes away (L6).
+  int32_t added_controls = 0;
   std::vector<OutputInfo> outputs;     // by port
   int64_t state_bytes = 0;             // persistent bytes this node owns on its device
   int64_t workspace_bytes = 0;         // device bytes only while it runs
