@@ -6,7 +6,7 @@
 //
 // Back edges (NextIteration into Merge) are left out. Members of one sync group count as one node:
 // they get one level and stand next to one another in every order, since none of them can end
-// before all have begun. All functions are O(V + E).
+// before all have begun. Cost: O((V + E) log V).
 
 #ifndef TFLMS_GRAPH_TOPOLOGY_H_
 #define TFLMS_GRAPH_TOPOLOGY_H_
@@ -37,25 +37,38 @@ struct Contexts {
 // Frames and conditional parts, along `order`.
 Contexts FindContexts(const Graph& graph, const std::vector<NodeId>& order);
 
-// An order kept up to date while edges are added: the incremental topological order of Pearce and
-// Kelly (J. Exp. Algorithmics 11, 2006). Edges that already agree with the order cost O(1).
+// An order kept up to date while nodes and control edges are added: the incremental topological
+// order of Pearce and Kelly (J. Exp. Algorithmics 11, 2006). An edge that agrees with the order
+// already costs O(1); another costs the part of the order between its two ends.
 class IncrementalOrder {
  public:
   // `order` must be a topological order of `graph`.
   IncrementalOrder(const Graph& graph, const std::vector<NodeId>& order);
-  // Makes room for a node just added to the graph; it is placed right behind node `after`
-  // (or last when kNoNode). O(1) amortised.
-  void AddNode(NodeId id, NodeId after);
-  // Tries to add the control edge from -> to, to the graph and to the order. Returns false and
-  // changes nothing when the edge would close a cycle or stands already (as data or control).
+
+  // Takes in the node `id` just added to the end of `graph`, with its inputs, right behind the
+  // last of its inputs. Nothing may depend on it yet.
+  void AddNode(const Graph& graph, NodeId id);
+  // Takes in a data edge from -> to that the caller has made. False when it closes a cycle: then
+  // nothing is recorded.
+  bool AddDataEdge(NodeId from, NodeId to);
+  // Adds the control edge from -> to to `graph` and to the order, and counts it in
+  // Node::added_controls. Returns false and changes nothing when it would close a cycle, joins a
+  // node to itself, or `to` waits for `from` already by a data or control input.
   bool AddControlEdge(Graph* graph, NodeId from, NodeId to);
-  // True when a path of one or more edges leads from `from` to `to`.
-  bool Reaches(const Graph& graph, NodeId from, NodeId to) const;
+  // True when a path of one or more edges leads from `from` to `to`. Looks only at the part of the
+  // order between the two.
+  bool Reaches(NodeId from, NodeId to) const;
 
  private:
-  bool Reorder(const Graph& graph, NodeId from, NodeId to);
-  std::vector<double> key_;                     // position; smaller = earlier
-  std::vector<std::vector<NodeId>> successors_;  // data and control, no back edges
+  NodeId Rep(NodeId id) const { return rep_[static_cast<size_t>(id)]; }
+  double Key(NodeId rep) const { return key_[static_cast<size_t>(rep)]; }
+  bool Record(NodeId from, NodeId to);
+  bool CollectForward(NodeId from, double upper, NodeId forbidden, std::vector<NodeId>* out) const;
+  void CollectBackward(NodeId from, double lower, std::vector<NodeId>* out) const;
+
+  std::vector<NodeId> rep_;  // of a node: itself, or the first member of its sync group
+  std::vector<double> key_;  // place of a representative in the order; smaller = earlier
+  std::vector<std::vector<NodeId>> successors_, predecessors_;  // among representatives
 };
 
 }  // namespace tflms

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stays of buffers on device and host. See residency.h.
+
+#include "src/sim/residency.h"
+
+#include <algorithm>
+
+namespace tflms {
+namespace {
+
+size_t Index(int32_t id) { return static_cast<size_t>(id); }
+
+// The plan's gaps of one buffer, in the order of their return.
+std::vector<SwapGap> SortedGaps(const std::vector<SwapGap>& swaps,
+                                const std::vector<int32_t>& position) {
+  std::vector<SwapGap> gaps = swaps;
+  std::sort(gaps.begin(), gaps.end(), [&](const SwapGap& a, const SwapGap& b) {
+    if (a.buffer != b.buffer) return a.buffer < b.buffer;
+    return position[Index(a.back_for)] < position[Index(b.back_for)];
+  });
+  return gaps;
+}
+
+}  // namespace
+
+bool TakesOver(const Problem& problem, BufferId buffer, const std::vector<int32_t>& position) {
+  const ProblemBuffer& taker = problem.buffers[Index(buffer)];
+  if (taker.reuses < 0) return false;
+  const ProblemBuffer& giver = problem.buffers[Index(taker.reuses)];
+  if (giver.live_at_end || giver.size_bytes != taker.size_bytes) return false;
+  const int32_t made = position[Index(taker.producer)];
+  bool reads = false;
+  for (OpId use : giver.uses) {
+    if (position[Index(use)] > made) return false;
+    reads = reads || use == taker.producer;
+  }
+  return reads;
+}
+
+Residency FindResidency(const Problem& problem, const Plan& plan,
+                        const std::vector<int32_t>& position) {
+  Residency residency;
+  const std::vector<SwapGap> gaps = SortedGaps(plan.swaps, position);
+  const int32_t end = static_cast<int32_t>(plan.order.size()) - 1;
+  std::vector<bool> handed_on(problem.buffers.size(), false);
+  for (size_t id = 0; id < problem.buffers.size(); ++id) {
+    const BufferId buffer = static_cast<BufferId>(id);
+    if (TakesOver(problem, buffer, position)) handed_on[Index(problem.buffers[id].reuses)] = true;
+  }
+  size_t next = 0;
+  for (size_t id = 0; id < problem.buffers.size(); ++id) {
+    const ProblemBuffer& buffer = problem.buffers[id];
+    const BufferId self = static_cast<BufferId>(id);
+    int32_t last = position[Index(buffer.producer)];
+    for (OpId use : buffer.uses) last = std::max(last, position[Index(use)]);
+    if (buffer.live_at_end) last = end;
+    if (handed_on[id]) --last;
+    int32_t from = position[Index(buffer.producer)];
+    const int32_t first = from;
+    bool on_host = false;
+    int32_t host_until = 0;
+    for (; next < gaps.size() && gaps[next].buffer == self; ++next) {
+      const SwapGap& gap = gaps[next];
+      const int32_t back = position[Index(gap.back_for)];
+      const int32_t leave = position[Index(gap.leave_after)];
+      const int32_t gone = on_host ? leave : gap.sync == kNoOp ? back : position[Index(gap.sync)] - 1;
+      const int32_t again = position[Index(gap.trigger)] + 1;
+      on_host = true;
+      host_until = back;
+      if (gone >= again - 1) continue;  // no position without it
+      residency.on_device.push_back({self, from, gone, buffer.size_bytes});
+      from = again;
+    }
+    residency.on_device.push_back({self, from, last, buffer.size_bytes});
+    if (on_host) residency.on_host.push_back({self, first, host_until, buffer.size_bytes});
+  }
+  return residency;
+}
+
+}  // namespace tflms

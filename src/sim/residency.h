@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where each buffer is at each position of a plan, under the slowest copies the plan allows.
+//
+// A buffer with accesses a0 < a1 < ... < ak is on the device from a0 to ak. A swap gap (ai, aj)
+// takes it away between:
+//   first gap of the buffer    until the op before `sync`; the whole gap when nobody waits
+//   later gaps                 until ai: the host has a copy already
+//   and it is back             from the op after `trigger`
+// A buffer that takes over another's memory (ProblemBuffer::reuses) starts where that one ends, so
+// the two never count at once.
+
+#ifndef TFLMS_SIM_RESIDENCY_H_
+#define TFLMS_SIM_RESIDENCY_H_
+
+#include <vector>
+
+#include "src/sim/problem.h"
+
+namespace tflms {
+
+// Bytes of one buffer on one side during the positions from .. to, both included.
+struct Stay {
+  BufferId buffer = -1;
+  int32_t from = 0;
+  int32_t to = 0;
+  int64_t size_bytes = 0;
+};
+
+struct Residency {
+  std::vector<Stay> on_device;  // ordered by (buffer, from)
+  std::vector<Stay> on_host;    // at most one for each buffer
+};
+
+// `position` = Positions(plan.order). O((accesses + swaps) log).
+Residency FindResidency(const Problem& problem, const Plan& plan,
+                        const std::vector<int32_t>& position);
+
+// True when `buffer` takes over the memory of the buffer it reuses: its producer is that one's last
+// access in this order, the sizes agree, and that one does not outlive the step.
+bool TakesOver(const Problem& problem, BufferId buffer, const std::vector<int32_t>& position);
+
+}  // namespace tflms
+
+#endif  // TFLMS_SIM_RESIDENCY_H_
