@@ -46,6 +46,7 @@ enum class DeviceKind : uint8_t {
 struct Device {
   std::string name;  // as the framework writes it, in full
   DeviceKind kind = DeviceKind::kOther;
+  DeviceId host = kNoDevice;  // of an accelerator: the device its swapped tensors go to
 };
 
 // What lambda(v) says beyond the operation's name. A set of bits.
