@@ -26,7 +26,8 @@ struct PlannerOptions {
   int32_t swapin_groupby = kAuto;  // uses no further apart than this share one swap-in
   int64_t min_swap_bytes = 0;    // buffers smaller than this stay
   int32_t n_tensors = -1;        // swap at most this many buffers; -1 = no limit
-  int32_t sync_mode = kAuto;     // bit 0: ops wait for swap-outs; bit 1: swap-ins wait for triggers
+  int32_t sync_mode = kAuto;     // 0: nobody waits for swap-outs; else the next op does
+  bool may_pin = true;           // order edges may be used
 };
 
 struct PlannerEntry {

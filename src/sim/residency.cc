@@ -48,6 +48,7 @@ Residency FindResidency(const Problem& problem, const Plan& plan,
     const BufferId buffer = static_cast<BufferId>(id);
     if (TakesOver(problem, buffer, position)) handed_on[Index(problem.buffers[id].reuses)] = true;
   }
+  std::vector<int64_t> first_stay(problem.buffers.size(), -1), last_stay = first_stay;
   size_t next = 0;
   for (size_t id = 0; id < problem.buffers.size(); ++id) {
     const ProblemBuffer& buffer = problem.buffers[id];
@@ -60,6 +61,7 @@ Residency FindResidency(const Problem& problem, const Plan& plan,
     const int32_t first = from;
     bool on_host = false;
     int32_t host_until = 0;
+    first_stay[id] = static_cast<int64_t>(residency.on_device.size());
     for (; next < gaps.size() && gaps[next].buffer == self; ++next) {
       const SwapGap& gap = gaps[next];
       const int32_t back = position[Index(gap.back_for)];
@@ -72,8 +74,18 @@ Residency FindResidency(const Problem& problem, const Plan& plan,
       residency.on_device.push_back({self, from, gone, buffer.size_bytes});
       from = again;
     }
+    last_stay[id] = static_cast<int64_t>(residency.on_device.size());
     residency.on_device.push_back({self, from, last, buffer.size_bytes});
     if (on_host) residency.on_host.push_back({self, first, host_until, buffer.size_bytes});
+  }
+  for (size_t id = 0; id < problem.buffers.size(); ++id) {
+    if (!TakesOver(problem, static_cast<BufferId>(id), position)) continue;
+    const size_t giver = static_cast<size_t>(last_stay[Index(problem.buffers[id].reuses)]);
+    // A stay of no position at all: the giver came back just for this op, in the taker's memory.
+    if (residency.on_device[giver].from > residency.on_device[giver].to) continue;
+    residency.on_device[static_cast<size_t>(first_stay[id])].takes_from =
+        static_cast<int64_t>(giver);
+    residency.on_device[giver].handed_on = true;
   }
   return residency;
 }

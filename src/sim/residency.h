@@ -25,6 +25,8 @@ struct Stay {
   int32_t from = 0;
   int32_t to = 0;
   int64_t size_bytes = 0;
+  int64_t takes_from = -1;  // index of the stay whose memory this one takes over, or -1
+  bool handed_on = false;   // some stay takes this one's memory over
 };
 
 struct Residency {

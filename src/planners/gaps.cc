@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding, placing and relaxing swap gaps. See gaps.h.
+
+#include "src/planners/gaps.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "src/sim/simulator.h"
+
+namespace tflms {
+namespace {
+
+size_t Index(int32_t id) { return static_cast<size_t>(id); }
+
+// Memory by position under change, and the swaps that cause it.
+class Relaxer {
+ public:
+  Relaxer(const Problem& problem, const Steps& steps, int64_t budget_bytes, Plan* plan)
+      : problem_(problem), steps_(steps), budget_bytes_(budget_bytes), plan_(plan) {
+    bytes_at_ = PlannedMemory(problem, *plan).bytes_at;
+    first_.resize(plan->swaps.size());
+    for (size_t i = 0; i < first_.size(); ++i) {
+      first_[i] = i == 0 || plan->swaps[i - 1].buffer != plan->swaps[i].buffer;
+    }
+    keep_.assign(plan->swaps.size(), true);
+  }
+
+  void DropWhatCanStay() {
+    std::vector<size_t> by_length(plan_->swaps.size());
+    std::iota(by_length.begin(), by_length.end(), size_t{0});
+    std::stable_sort(by_length.begin(), by_length.end(), [&](size_t a, size_t b) {
+      return Length(plan_->swaps[a]) < Length(plan_->swaps[b]);
+    });
+    for (size_t i : by_length) {
+      // The first gap holds the copy out that later gaps of the buffer live on.
+      if (first_[i] && HasKeptLaterGap(i)) continue;
+      const auto [from, to] = AwayPositions(i);
+      if (!Fits(from, to, Bytes(i))) continue;
+      Add(from, to, Bytes(i));
+      keep_[i] = false;
+    }
+  }
+
+  void TriggerEarlier(int32_t max_ahead) {
+    for (size_t i = plan_->swaps.size(); i-- > 0;) {
+      if (!keep_[i]) continue;
+      SwapGap& swap = plan_->swaps[i];
+      const int32_t back = Step(swap.back_for);
+      const int32_t limit = swap.sync != kNoOp ? Step(swap.sync) : Step(swap.leave_after);
+      int32_t trigger = Step(swap.trigger);
+      while (trigger - 1 >= limit && trigger - 1 >= back - max_ahead) {
+        // Back one step earlier: it is there while the present trigger op runs as well.
+        const int32_t from = PositionOfStep(trigger - 1) + 1, to = PositionOfStep(trigger);
+        if (!Fits(from, to, Bytes(i))) break;
+        Add(from, to, Bytes(i));
+        --trigger;
+      }
+      swap.trigger = steps_.op[Index(trigger)];
+    }
+  }
+
+  void SyncLater() {
+    for (size_t i = 0; i < plan_->swaps.size(); ++i) {
+      if (!keep_[i] || plan_->swaps[i].sync == kNoOp) continue;
+      SwapGap& swap = plan_->swaps[i];
+      const int32_t trigger = Step(swap.trigger);
+      int32_t sync = Step(swap.sync);
+      while (sync < trigger) {
+        const int32_t from = PositionOfStep(sync), to = PositionOfStep(sync + 1) - 1;
+        if (!Fits(from, to, Bytes(i))) break;
+        Add(from, to, Bytes(i));
+        ++sync;
+      }
+      swap.sync = steps_.op[Index(sync)];
+    }
+  }
+
+  void RemoveDropped() {
+    std::vector<SwapGap> kept;
+    for (size_t i = 0; i < plan_->swaps.size(); ++i) {
+      if (keep_[i]) kept.push_back(plan_->swaps[i]);
+    }
+    plan_->swaps = std::move(kept);
+  }
+
+ private:
+  int32_t Step(OpId op) const { return steps_.step_of_op[Index(op)]; }
+  int32_t PositionOfStep(int32_t step) const {
+    return steps_.position[Index(steps_.op[Index(step)])];
+  }
+  int32_t Length(const SwapGap& swap) const {
+    return Step(swap.back_for) - Step(swap.leave_after);
+  }
+  int64_t Bytes(size_t i) const {
+    return problem_.buffers[Index(plan_->swaps[i].buffer)].size_bytes;
+  }
+  bool HasKeptLaterGap(size_t i) const {
+    for (size_t j = i + 1; j < plan_->swaps.size(); ++j) {
+      if (plan_->swaps[j].buffer != plan_->swaps[i].buffer) return false;
+      if (keep_[j]) return true;
+    }
+    return false;
+  }
+  // Positions during which the swap keeps its buffer off the device.
+  std::pair<int32_t, int32_t> AwayPositions(size_t i) const {
+    const SwapGap& swap = plan_->swaps[i];
+    const int32_t leave = steps_.position[Index(swap.leave_after)];
+    const int32_t from = !first_[i] ? leave + 1
+                         : swap.sync != kNoOp ? steps_.position[Index(swap.sync)]
+                                              : steps_.position[Index(swap.back_for)] + 1;
+    return {from, steps_.position[Index(swap.trigger)]};
+  }
+  bool Fits(int32_t from, int32_t to, int64_t bytes) const {
+    for (int32_t p = from; p <= to; ++p) {
+      if (bytes_at_[Index(p)] + bytes > budget_bytes_) return false;
+    }
+    return true;
+  }
+  void Add(int32_t from, int32_t to, int64_t bytes) {
+    for (int32_t p = from; p <= to; ++p) bytes_at_[Index(p)] += bytes;
+  }
+
+  const Problem& problem_;
+  const Steps& steps_;
+  const int64_t budget_bytes_;
+  Plan* plan_;
+  std::vector<int64_t> bytes_at_;
+  std::vector<bool> first_;  // by swap: first of its buffer
+  std::vector<bool> keep_;   // by swap
+};
+
+}  // namespace
+
+Steps FindSteps(const Problem& problem, const std::vector<OpId>& order) {
+  Steps steps;
+  steps.position = Positions(order);
+  steps.step_of_op.assign(problem.ops.size(), -1);
+  for (OpId op : order) {
+    const ProblemOp& info = problem.ops[Index(op)];
+    if (!info.on_device || !info.orderable) continue;
+    steps.step_of_op[Index(op)] = static_cast<int32_t>(steps.op.size());
+    steps.op.push_back(op);
+  }
+  return steps;
+}
+
+std::vector<Gap> FindGaps(const Problem& problem, const Steps& steps, int64_t min_bytes) {
+  std::vector<Gap> gaps;
+  for (size_t id = 0; id < problem.buffers.size(); ++id) {
+    const ProblemBuffer& buffer = problem.buffers[id];
+    if (!buffer.swappable || buffer.size_bytes < min_bytes) continue;
+    const std::vector<OpId> accesses = Accesses(buffer, steps.position);
+    for (size_t i = 0; i + 1 < accesses.size(); ++i) {
+      const int32_t leave = steps.step_of_op[Index(accesses[i])];
+      const int32_t back = steps.step_of_op[Index(accesses[i + 1])];
+      if (leave < 0 || back < 0) continue;
+      gaps.push_back({static_cast<BufferId>(id), leave, back, false});
+    }
+  }
+  return gaps;
+}
+
+bool PlaceGap(const Gap& gap, const Steps& steps, int32_t ahead, bool synchronise,
+              SwapGap* placed) {
+  const int32_t earliest = gap.first && synchronise ? gap.leave_step + 1 : gap.leave_step;
+  const int32_t trigger = std::max(earliest, gap.back_step - std::max(ahead, 1));
+  // The trigger must come later than the access before, or the buffer is never away.
+  if (trigger >= gap.back_step || trigger <= gap.leave_step) return false;
+  placed->buffer = gap.buffer;
+  placed->leave_after = steps.op[Index(gap.leave_step)];
+  placed->back_for = steps.op[Index(gap.back_step)];
+  placed->trigger = steps.op[Index(trigger)];
+  placed->sync = gap.first && synchronise ? steps.op[Index(gap.leave_step + 1)] : kNoOp;
+  return true;
+}
+
+void RelaxPlan(const Problem& problem, const Steps& steps, int64_t budget_bytes, int32_t max_ahead,
+               Plan* plan) {
+  Relaxer relaxer(problem, steps, budget_bytes, plan);
+  relaxer.DropWhatCanStay();
+  relaxer.TriggerEarlier(max_ahead);
+  relaxer.SyncLater();
+  relaxer.RemoveDropped();
+}
+
+}  // namespace tflms

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Planner "level-distance": what is far in levels leaves, and comes back a set number of levels
+// ahead of its use.
+//
+//   swap every gap with distance > threshold (gaps behind a buffer's first one: > groupby);
+//   copy in starts `ahead` levels before the use
+//
+// With a budget, nothing is done that is not needed:
+//   1. no plan, when the peak stays under the budget in every order tried;
+//   2. a pinned order and no swap, when one of the orders keeps under it;
+//   3. else the largest threshold, and for it the largest ahead, whose peak under the slowest copies
+//      fits, with the swaps that turn out to be unneeded dropped again;
+//   4. when none fits: the plan with the smallest peak.
+// Fragmentation counts: a plan of 2 or 3 must also pass a replay in the model of TensorFlow's
+// allocator (src/sim/bfc.h), else the search is repeated with a smaller target.
+// Without a budget, or with threshold or ahead given, the search is over what is not given, and the
+// smallest peak wins.
+//
+// The policy follows TFLMS v2 (thresholds in topological levels); orders and search are ours.
+// Cost: orders x thresholds x O((ops + accesses) log), 3 x 12 x 4 plans at most for each target.
+
+#include "src/planners/level_distance.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "src/planners/gaps.h"
+#include "src/planners/order.h"
+#include "src/sim/bfc.h"
+#include "src/sim/simulator.h"
+
+namespace tflms {
+namespace {
+
+constexpr int32_t kThresholds[] = {4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1};
+constexpr int32_t kAheads[] = {4, 2, 1};
+constexpr int32_t kMaxAhead = 16;      // how far a trigger may be relaxed
+constexpr int kReplaySteps = 2;        // a second step meets what the first left behind
+constexpr int kReplayTries = 12;       // targets tried against fragmentation
+constexpr double kReplayShrink = 0.98;  // each target relative to the one before
+
+struct Candidate {
+  Plan plan;
+  int64_t peak_bytes = std::numeric_limits<int64_t>::max();
+  int64_t swap_bytes = 0;
+};
+
+// One order and everything that is fixed once the order is.
+struct Course {
+  std::vector<OpId> order;
+  Steps steps;
+  std::vector<Gap> gaps;
+  int64_t peak_bytes = 0;  // without swaps
+};
+
+std::vector<Course> MakeCourses(const Problem& problem, const PlannerOptions& options) {
+  std::vector<Course> courses;
+  for (OrderPolicy policy : kOrderPolicies) {
+    Course course;
+    course.order = MakeOrder(problem, policy);
+    if (course.order.empty()) continue;
+    course.steps = FindSteps(problem, course.order);
+    course.gaps = FindGaps(problem, course.steps, options.min_swap_bytes);
+    course.peak_bytes = PlannedMemory(problem, {course.order, false, {}}).peak_bytes;
+    courses.push_back(std::move(course));
+  }
+  return courses;
+}
+
+// Leaves the n buffers with the largest (bytes x distance) and drops all others' swaps.
+void KeepLargest(const Problem& problem, const Steps& steps, int32_t n, std::vector<SwapGap>* swaps) {
+  if (n < 0) return;
+  std::vector<double> weight(problem.buffers.size(), 0);
+  for (const SwapGap& swap : *swaps) {
+    const size_t id = static_cast<size_t>(swap.buffer);
+    weight[id] += static_cast<double>(problem.buffers[id].size_bytes) *
+                  (steps.step_of_op[static_cast<size_t>(swap.back_for)] -
+                   steps.step_of_op[static_cast<size_t>(swap.leave_after)]);
+  }
+  std::vector<BufferId> ids;
+  for (const SwapGap& swap : *swaps) {
+    if (ids.empty() || ids.back() != swap.buffer) ids.push_back(swap.buffer);
+  }
+  std::stable_sort(ids.begin(), ids.end(), [&](BufferId a, BufferId b) {
+    return weight[static_cast<size_t>(a)] > weight[static_cast<size_t>(b)];
+  });
+  std::vector<bool> keep(problem.buffers.size(), false);
+  for (size_t i = 0; i < ids.size() && i < static_cast<size_t>(n); ++i) {
+    keep[static_cast<size_t>(ids[i])] = true;
+  }
+  std::erase_if(*swaps,
+                [&](const SwapGap& swap) { return !keep[static_cast<size_t>(swap.buffer)]; });
+}
+
+Candidate Swapped(const Problem& problem, const Course& course, int32_t threshold, int32_t groupby,
+                  int32_t ahead, const PlannerOptions& options) {
+  const bool synchronise = options.sync_mode != 0;
+  Candidate candidate;
+  candidate.plan.order = course.order;
+  candidate.plan.pin_order = options.may_pin;
+  BufferId last = -1;
+  for (Gap gap : course.gaps) {
+    gap.first = gap.buffer != last;
+    if (gap.distance() <= (gap.first ? threshold : groupby)) continue;
+    SwapGap placed;
+    if (!PlaceGap(gap, course.steps, ahead, synchronise, &placed)) continue;
+    candidate.plan.swaps.push_back(placed);
+    last = gap.buffer;
+  }
+  KeepLargest(problem, course.steps, options.n_tensors, &candidate.plan.swaps);
+  candidate.peak_bytes = PlannedMemory(problem, candidate.plan).peak_bytes;
+  return candidate;
+}
+
+int64_t SwapBytes(const Problem& problem, const Plan& plan) {
+  int64_t bytes = 0;
+  for (const SwapGap& swap : plan.swaps) {
+    bytes += problem.buffers[static_cast<size_t>(swap.buffer)].size_bytes;
+  }
+  return bytes;
+}
+
+// The first setting in the order of the search whose peak is within `target`; else the one with the
+// smallest peak.
+Candidate Search(const Problem& problem, const Course& course, const PlannerOptions& options,
+                 int64_t target) {
+  Candidate best;
+  for (int32_t threshold : kThresholds) {
+    if (options.swapout_threshold != kAuto) threshold = options.swapout_threshold;
+    const int32_t groupby =
+        options.swapin_groupby != kAuto ? options.swapin_groupby : threshold;
+    for (int32_t ahead : kAheads) {
+      if (options.swapin_ahead != kAuto) ahead = options.swapin_ahead;
+      Candidate candidate = Swapped(problem, course, threshold, groupby, ahead, options);
+      if (candidate.peak_bytes <= target) {
+        const bool given = options.swapout_threshold != kAuto || options.swapin_ahead != kAuto;
+        if (!given) RelaxPlan(problem, course.steps, target, kMaxAhead, &candidate.plan);
+        candidate.peak_bytes = PlannedMemory(problem, candidate.plan).peak_bytes;
+        candidate.swap_bytes = SwapBytes(problem, candidate.plan);
+        return candidate;
+      }
+      if (candidate.peak_bytes < best.peak_bytes) best = std::move(candidate);
+      if (options.swapin_ahead != kAuto) break;
+    }
+    if (options.swapout_threshold != kAuto) break;
+  }
+  best.swap_bytes = SwapBytes(problem, best.plan);
+  return best;
+}
+
+// Searches all courses for `target`: fitting before not fitting, then fewest bytes moved; when
+// nothing fits, the smallest peak.
+Candidate SearchAll(const Problem& problem, const std::vector<Course>& courses,
+                    const PlannerOptions& options, int64_t target) {
+  Candidate best;
+  for (const Course& course : courses) {
+    Candidate candidate = Search(problem, course, options, target);
+    const bool fits = candidate.peak_bytes <= target, best_fits = best.peak_bytes <= target;
+    const bool better = fits != best_fits ? fits
+                        : fits            ? candidate.swap_bytes < best.swap_bytes
+                                          : candidate.peak_bytes < best.peak_bytes;
+    if (better) best = std::move(candidate);
+  }
+  return best;
+}
+
+// A pinned order that fits without any swap, also once fragmentation is counted.
+std::optional<Plan> OrderAlone(const Problem& problem, const std::vector<Course>& courses,
+                               int64_t budget) {
+  const Course* best = nullptr;
+  for (const Course& course : courses) {
+    if (!best || course.peak_bytes < best->peak_bytes) best = &course;
+  }
+  if (!best || best->peak_bytes > budget) return std::nullopt;
+  Plan plan{best->order, true, {}};
+  if (!ReplayBfc(problem, plan, budget, kReplaySteps).fits) return std::nullopt;
+  return plan;
+}
+
+// Every order tried stays under the budget, fragmentation included: nothing is needed.
+bool FitsAsItIs(const Problem& problem, const std::vector<Course>& courses, int64_t budget) {
+  for (const Course& course : courses) {
+    if (course.peak_bytes > budget) return false;
+    if (!ReplayBfc(problem, {course.order, false, {}}, budget, kReplaySteps).fits) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Plan> PlanLevelDistance(const Problem& problem, const PlannerOptions& options) {
+  const std::vector<Course> courses = MakeCourses(problem, options);
+  if (courses.empty()) {
+    return LawBroken("L4: the operations cannot be ordered; two groups wait for one another");
+  }
+  const int64_t budget = options.budget_bytes;
+  if (budget > 0 && options.swapout_threshold == kAuto) {
+    if (FitsAsItIs(problem, courses, budget)) return Plan{courses[0].order, false, {}};
+    if (options.may_pin) {
+      if (std::optional<Plan> plan = OrderAlone(problem, courses, budget)) return *plan;
+    }
+  }
+  int64_t target = budget > 0 ? budget : 0;
+  std::optional<Candidate> chosen;
+  for (int tries = 0; tries < kReplayTries; ++tries) {
+    Candidate candidate = SearchAll(problem, courses, options, target);
+    const bool fits = candidate.peak_bytes <= target;
+    if (!fits || budget == 0) {
+      if (!chosen) chosen = std::move(candidate);
+      break;
+    }
+    const bool replays = ReplayBfc(problem, candidate.plan, budget, kReplaySteps).fits;
+    if (!chosen || replays) chosen = std::move(candidate);
+    if (replays) break;
+    target = static_cast<int64_t>(static_cast<double>(target) * kReplayShrink);
+  }
+  if (chosen->plan.swaps.empty() && !(budget > 0 && options.may_pin)) chosen->plan.pin_order = false;
+  return std::move(chosen->plan);
+}
+
+}  // namespace tflms
