@@ -108,9 +108,8 @@ std::vector<int32_t> Levels(const Graph& graph, const std::vector<NodeId>& order
   std::vector<int32_t> level(graph.nodes.size(), 0);  // by representative while walking
   for (NodeId id : order) {
     int32_t at = level[Index(rep[Index(id)])];
-    ForEachInput(graph, id, [&](NodeId from) {
-      at = std::max(at, level[Index(rep[Index(from)])] + 1);
-    });
+    ForEachInput(graph, id,
+                 [&](NodeId from) { at = std::max(at, level[Index(rep[Index(from)])] + 1); });
     level[Index(rep[Index(id)])] = at;
   }
   for (NodeId id = 0; id < graph.size(); ++id) level[Index(id)] = level[Index(rep[Index(id)])];
@@ -119,12 +118,12 @@ std::vector<int32_t> Levels(const Graph& graph, const std::vector<NodeId>& order
 
 IncrementalOrder::IncrementalOrder(const Graph& graph, const std::vector<NodeId>& order)
     : rep_(Representatives(graph)),
-      key_(graph.nodes.size(), 0),
+      key_(graph.nodes.size()),
       successors_(graph.nodes.size()),
       predecessors_(graph.nodes.size()) {
-  double next = 0;
+  int32_t next = 0;
   for (NodeId id : order) {
-    if (Rep(id) == id) key_[Index(id)] = next++;
+    if (Rep(id) == id) key_[Index(id)] = {next++, 0};
   }
   for (NodeId id = 0; id < graph.size(); ++id) {
     ForEachInput(graph, id, [&](NodeId from) {
@@ -135,19 +134,49 @@ IncrementalOrder::IncrementalOrder(const Graph& graph, const std::vector<NodeId>
   }
 }
 
-void IncrementalOrder::AddNode(const Graph& graph, NodeId id) {
+void IncrementalOrder::AddNode(const Graph& graph, NodeId id, NodeId before) {
   rep_.push_back(id);
-  key_.push_back(0);
+  key_.emplace_back();
   successors_.emplace_back();
   predecessors_.emplace_back();
-  double last = -1;
+  Place last;
   ForEachInput(graph, id, [&](NodeId from) {
     last = std::max(last, Key(Rep(from)));
     successors_[Index(Rep(from))].push_back(id);
     predecessors_[Index(id)].push_back(Rep(from));
   });
-  // Equal keys are harmless: nothing depends on the new node, and Record() moves it when needed.
-  key_[Index(id)] = last + 0.5;
+  ++last_tie_;
+  Place place = {last.at, last_tie_};
+  if (before != kNoNode) {
+    const Place in_front = {Key(Rep(before)).at, -last_tie_};
+    if (in_front > last) place = in_front;
+  }
+  key_[Index(id)] = place;
+}
+
+void IncrementalOrder::Renumber(const std::vector<NodeId>& new_id) {
+  const auto rename = [&](std::vector<NodeId>* ids) {
+    for (NodeId& id : *ids) id = new_id[Index(id)];
+    std::erase(*ids, kNoNode);
+  };
+  size_t kept = 0;
+  for (size_t old = 0; old < new_id.size(); ++old) {
+    if (new_id[old] == kNoNode) continue;
+    rep_[kept] = new_id[Index(rep_[old])];
+    key_[kept] = key_[old];
+    // Guarded: a self-move would empty the list.
+    if (kept != old) {
+      successors_[kept] = std::move(successors_[old]);
+      predecessors_[kept] = std::move(predecessors_[old]);
+    }
+    rename(&successors_[kept]);
+    rename(&predecessors_[kept]);
+    ++kept;
+  }
+  rep_.resize(kept);
+  key_.resize(kept);
+  successors_.resize(kept);
+  predecessors_.resize(kept);
 }
 
 bool IncrementalOrder::AddDataEdge(NodeId from, NodeId to) { return Record(from, to); }
@@ -182,12 +211,10 @@ bool IncrementalOrder::Record(NodeId from, NodeId to) {
     std::vector<NodeId> forward, backward;
     if (!CollectForward(b, Key(a), a, &forward)) return false;
     CollectBackward(a, Key(b), &backward);
-    const auto by_key = [&](NodeId x, NodeId y) {
-      return Key(x) != Key(y) ? Key(x) < Key(y) : x < y;
-    };
+    const auto by_key = [&](NodeId x, NodeId y) { return Key(x) < Key(y); };
     std::sort(forward.begin(), forward.end(), by_key);
     std::sort(backward.begin(), backward.end(), by_key);
-    std::vector<double> pool;
+    std::vector<Place> pool;
     for (NodeId x : backward) pool.push_back(Key(x));
     for (NodeId x : forward) pool.push_back(Key(x));
     std::sort(pool.begin(), pool.end());
@@ -202,7 +229,7 @@ bool IncrementalOrder::Record(NodeId from, NodeId to) {
 
 // Everything reachable from `from` with a key <= upper, itself included. False when `forbidden` is
 // among it.
-bool IncrementalOrder::CollectForward(NodeId from, double upper, NodeId forbidden,
+bool IncrementalOrder::CollectForward(NodeId from, Place upper, NodeId forbidden,
                                       std::vector<NodeId>* out) const {
   std::unordered_set<NodeId> seen = {from};
   out->push_back(from);
@@ -216,7 +243,7 @@ bool IncrementalOrder::CollectForward(NodeId from, double upper, NodeId forbidde
 }
 
 // Everything that leads to `from` with a key >= lower, itself included.
-void IncrementalOrder::CollectBackward(NodeId from, double lower, std::vector<NodeId>* out) const {
+void IncrementalOrder::CollectBackward(NodeId from, Place lower, std::vector<NodeId>* out) const {
   std::unordered_set<NodeId> seen = {from};
   out->push_back(from);
   for (size_t head = 0; head < out->size(); ++head) {

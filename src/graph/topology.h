@@ -11,6 +11,7 @@
 #ifndef TFLMS_GRAPH_TOPOLOGY_H_
 #define TFLMS_GRAPH_TOPOLOGY_H_
 
+#include <compare>
 #include <vector>
 
 #include "src/graph/graph.h"
@@ -45,9 +46,13 @@ class IncrementalOrder {
   // `order` must be a topological order of `graph`.
   IncrementalOrder(const Graph& graph, const std::vector<NodeId>& order);
 
-  // Takes in the node `id` just added to the end of `graph`, with its inputs, right behind the
-  // last of its inputs. Nothing may depend on it yet.
-  void AddNode(const Graph& graph, NodeId id);
+  // Takes in the node `id` just added to the end of `graph`, with its inputs: right before the node
+  // `before`, or, when there is none or an input stands behind that place, right behind the last of
+  // its inputs. Nothing may depend on it yet.
+  void AddNode(const Graph& graph, NodeId id, NodeId before = kNoNode);
+  // Follows a renumbering of the graph's nodes: new_id[old id], kNoNode for removed nodes. What is
+  // left keeps its order; edges of removed nodes are dropped. Ids stay ascending. O(V + E).
+  void Renumber(const std::vector<NodeId>& new_id);
   // Takes in a data edge from -> to that the caller has made. False when it closes a cycle: then
   // nothing is recorded.
   bool AddDataEdge(NodeId from, NodeId to);
@@ -60,14 +65,23 @@ class IncrementalOrder {
   bool Reaches(NodeId from, NodeId to) const;
 
  private:
+  // A place in the order. No two nodes ever have the same one: nodes of the start have tie 0, each
+  // node added later a tie of its own.
+  struct Place {
+    int32_t at = -1;
+    int32_t tie = 0;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
   NodeId Rep(NodeId id) const { return rep_[static_cast<size_t>(id)]; }
-  double Key(NodeId rep) const { return key_[static_cast<size_t>(rep)]; }
+  Place Key(NodeId rep) const { return key_[static_cast<size_t>(rep)]; }
   bool Record(NodeId from, NodeId to);
-  bool CollectForward(NodeId from, double upper, NodeId forbidden, std::vector<NodeId>* out) const;
-  void CollectBackward(NodeId from, double lower, std::vector<NodeId>* out) const;
+  bool CollectForward(NodeId from, Place upper, NodeId forbidden, std::vector<NodeId>* out) const;
+  void CollectBackward(NodeId from, Place lower, std::vector<NodeId>* out) const;
 
   std::vector<NodeId> rep_;  // of a node: itself, or the first member of its sync group
-  std::vector<double> key_;  // place of a representative in the order; smaller = earlier
+  std::vector<Place> key_;   // of a representative; smaller = earlier
+  int32_t last_tie_ = 0;
   std::vector<std::vector<NodeId>> successors_, predecessors_;  // among representatives
 };
 
