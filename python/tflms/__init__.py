@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Train TensorFlow models that do not fit into device memory, on stock TensorFlow.
+
+    import tflms
+    tflms.enable()
+
+From then on every graph that TensorFlow optimises (Keras ``fit``, ``tf.function``, sessions) is
+rewritten so that tensors which are not needed for a while wait in host memory. Results stay the
+same to the last bit. ``print(tflms.report())`` says what was done and why.
+
+Importing this package does not import TensorFlow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tflms._control import disable, enable, is_enabled
+from tflms._errors import TflmsError, TooLateError
+from tflms._options import Option, OptionTable, options
+from tflms._report import Report, ReportList, RuleCount, SkipCount, report
+from tflms._simulated_gpu import (
+    EventKind,
+    MemoryEvent,
+    SimulatedGpu,
+    SimulatedGpuError,
+    SimulatedGpuStats,
+    simulate_gpu,
+    simulated_gpu,
+)
+from tflms._stats import DeviceStats, Stats, reset_peak, stats
+from tflms._version import __version__
+
+if TYPE_CHECKING:
+    from tflms._keras_callback import KerasCallback, KerasRecord
+
+__all__ = [
+    "DeviceStats",
+    "EventKind",
+    "KerasCallback",
+    "KerasRecord",
+    "MemoryEvent",
+    "Option",
+    "OptionTable",
+    "Report",
+    "ReportList",
+    "RuleCount",
+    "SimulatedGpu",
+    "SimulatedGpuError",
+    "SimulatedGpuStats",
+    "SkipCount",
+    "Stats",
+    "TflmsError",
+    "TooLateError",
+    "__version__",
+    "disable",
+    "enable",
+    "is_enabled",
+    "options",
+    "report",
+    "reset_peak",
+    "simulate_gpu",
+    "simulated_gpu",
+    "stats",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads what needs Keras, and so TensorFlow, only when it is asked for."""
+    if name in ("KerasCallback", "KerasRecord"):
+        from tflms import _keras_callback
+
+        return getattr(_keras_callback, name)
+    raise AttributeError(f"module 'tflms' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

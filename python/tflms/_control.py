@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turning tflms on and off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tflms import _keras, _tensorflow
+from tflms._budget import find_budget
+from tflms._errors import TooLateError
+from tflms._library import library
+from tflms._options import set_by_environment
+
+
+def enable(
+    *,
+    device_type: str | None = None,
+    host_device: str | None = None,
+    budget_bytes: int | None = None,
+    batch_size: int | None = None,
+    safety: float | None = None,
+    planner: str | None = None,
+    swapout_threshold: int | None = None,
+    swapin_groupby: int | None = None,
+    swapin_ahead: int | None = None,
+    sync_mode: int | None = None,
+    n_tensors: int | None = None,
+    min_swap_bytes: int | None = None,
+    trigger_strategy: str | None = None,
+    lb: int | None = None,
+    ub: int | None = None,
+    pin_order: str | None = None,
+    log_level: str | None = None,
+    time_limit_ms: int | None = None,
+    dump_dir: str | None = None,
+) -> None:
+    """Rewrites every graph that TensorFlow optimises from now on, so that it needs less memory.
+
+    Call it before the first training step. It imports TensorFlow if that has not happened yet, and
+    does not start its devices. Functions and sessions that ran before the call keep running as
+    they are; what is traced later is rewritten (a warning says so when there is something of the
+    kind). Calling it again replaces all options. Keras models whose ``jit_compile`` is ``"auto"``
+    (the default) are no longer compiled by XLA while tflms is on, since no graph pass could reach
+    them; an explicit ``jit_compile=True`` is left alone and shows up in ``tflms.report()``.
+
+    ``None`` stands for the environment variable ``TFLMS_<NAME>`` or, when that is not set, for the
+    default. ``print(tflms.options())`` shows all options with range and present value.
+
+    Args:
+        device_type: accelerator type, as in ``/device:GPU:0``. Default ``GPU``. Fixed once the
+            first call has been made.
+        host_device: device of the swapped tensors, same job and task. Default ``CPU:0``.
+        budget_bytes: device memory that a step may use. Default 0: the memory limit of the
+            simulated GPU, or of the real one where it can be told, else not known.
+        batch_size: fills unknown first extents. Default 0: they stay unknown.
+        safety: part of the budget that plans may fill. Default 0.95.
+        planner: which planner chooses. Default ``level-distance``.
+        swapout_threshold: swap tensors unused for more than this many levels. Default -1: found
+            from the budget.
+        swapin_groupby: readers within this many levels share one swap-in. Default -1: automatic.
+        swapin_ahead: bring a tensor back this many levels ahead. Default -1: automatic.
+        sync_mode: 0 none, 1 wait for swap-outs, 2 for swap-ins, 3 for both. Default -1: automatic.
+        n_tensors: swap at most this many tensors. Default -1: as many as it takes.
+        min_swap_bytes: smaller tensors are never swapped. Default 65536.
+        trigger_strategy: how the node that starts a swap-in is found. Default ``planned``.
+        lb: a trigger is at least this many levels before the reader. Default 1.
+        ub: a trigger is at most this many levels before the reader. Default 10000.
+        pin_order: whether the order of execution is fixed. Default ``auto``.
+        log_level: how much is logged. Default ``info``.
+        time_limit_ms: planning stops with its best so far after this time. Default 20000.
+        dump_dir: graphs before and after are written here. Default: not written.
+
+    Raises:
+        ValueError: a value is out of range; the message lists what is allowed.
+        TooLateError: the device type differs from that of an earlier call.
+        TflmsError: TensorFlow is missing, broken or older than 2.13.
+    """
+    values = {name: value for name, value in locals().items() if value is not None}
+    _tensorflow.require()
+    _enable(values)
+
+
+def _enable(values: dict[str, Any]) -> None:
+    """``enable`` with the options that were given."""
+    plugin = library()
+    before = plugin.settings()
+    plugin.configure(True, values)  # raises on bad values, settings unchanged
+    options = plugin.settings()["options"]
+    device_type = str(options["device_type"])
+    registered = before["registered_device_type"]
+    if registered and registered != device_type:
+        plugin.configure(bool(before["on"]), before["options"])
+        raise TooLateError(
+            f"tflms is at work for device type {registered!r} in this process and cannot change to "
+            f"{device_type!r}. Give device_type= (or TFLMS_DEVICE_TYPE) in the first call."
+        )
+    if "budget_bytes" not in values and not set_by_environment("budget_bytes"):
+        budget = find_budget(device_type)
+        if budget:
+            plugin.configure(True, {**values, "budget_bytes": budget})
+    if not before["on"]:
+        plugin.clear_reports()
+    if not registered:
+        _tensorflow.load_plugin(plugin.path)
+    _tensorflow.warn_about_earlier_functions()
+    _keras.turn_off_automatic_compilation()
+
+
+def disable() -> None:
+    """Leaves every graph that TensorFlow optimises from now on as it comes.
+
+    What was rewritten before stays so until it is traced again. Reports are kept.
+    """
+    library().configure(False, {})
+    _keras.restore_automatic_compilation()
+
+
+def is_enabled() -> bool:
+    """Whether graphs are being rewritten."""
+    plugin_settings = library().settings()
+    return bool(plugin_settings["on"]) and bool(plugin_settings["registered_device_type"])

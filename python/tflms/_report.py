@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tflms did to each graph, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from tflms._format import format_bytes, format_count
+from tflms._library import library
+
+
+@dataclass(frozen=True)
+class SkipCount:
+    """Tensors that were not swapped for one reason."""
+
+    reason: str
+    tensors: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class RuleCount:
+    """How often one rewriting rule changed the graph, and how often its conditions refused."""
+
+    rule: str
+    changes: int = 0
+    refused: int = 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What tflms did to one graph on one accelerator. ``str()`` is readable.
+
+    Sizes are in bytes and per run of the graph. Peaks are predictions; ``tflms.stats()`` has what
+    the device measured.
+
+    Attributes:
+        graph: name of the graph or function.
+        outcome: ``"rewritten"``, ``"not-needed"``, ``"nothing-to-swap"``, ``"already-done"`` or
+            ``"declined"``.
+        reason: one sentence.
+        device: the accelerator, in full; ``""`` when the graph has none.
+        floor_bytes: no swapping gets the peak below this; ``floor_node`` is what needs it.
+        compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
+        skipped: tensors that were not swapped, by reason, largest first.
+        rules: in running order.
+        notes: further sentences.
+    """
+
+    graph: str = ""
+    outcome: str = "declined"
+    reason: str = ""
+    device: str = ""
+    planner: str = ""
+    nodes: int = 0
+    nodes_added: int = 0
+    control_edges_added: int = 0
+    budget_bytes: int = 0
+    persistent_bytes: int = 0
+    peak_bytes_before: int = 0
+    peak_bytes_after: int = 0
+    floor_bytes: int = 0
+    floor_node: str = ""
+    host_peak_bytes: int = 0
+    swapped_tensors: int = 0
+    swap_out_bytes: int = 0
+    swap_in_bytes: int = 0
+    unknown_size_tensors: int = 0
+    compiled_nodes: int = 0
+    order_pinned: bool = False
+    time_us: int = 0
+    skipped: tuple[SkipCount, ...] = ()
+    rules: tuple[RuleCount, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Report:
+        """A report from the plugin's JSON; keys this version does not know are left out."""
+        known = {f.name for f in fields(cls)}
+        values = {key: value for key, value in row.items() if key in known}
+        values["skipped"] = tuple(SkipCount(**skip) for skip in row.get("skipped", ()))
+        values["rules"] = tuple(RuleCount(**rule) for rule in row.get("rules", ()))
+        values["notes"] = tuple(row.get("notes", ()))
+        return cls(**values)
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the predicted peak keeps the budget; ``None`` when there is no budget."""
+        if not self.budget_bytes:
+            return None
+        return self.peak_bytes_after <= self.budget_bytes
+
+    def __str__(self) -> str:
+        head = f"{self.graph or 'graph'}: {self.outcome}"
+        if self.device:
+            head += f" on {self.device}"
+        lines = [head]
+        if self.reason:
+            lines.append(f"  {self.reason}")
+        if self.outcome == "rewritten":
+            lines += self._rewrite_lines()
+        elif self.peak_bytes_before:
+            lines.append(f"  predicted peak {format_bytes(self.peak_bytes_before)}")
+        if self.skipped:
+            lines.append(
+                "  not swapped: "
+                + ", ".join(
+                    f"{skip.reason} {skip.tensors} ({format_bytes(skip.bytes)})"
+                    for skip in self.skipped
+                )
+            )
+        if self.unknown_size_tensors:
+            lines.append(
+                f"  {format_count(self.unknown_size_tensors, 'tensor')} of unknown size: "
+                "say batch_size= if the batch is what is unknown"
+            )
+        if self.compiled_nodes:
+            lines.append(f"  {compiled_advice(self.compiled_nodes)}")
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _rewrite_lines(self) -> list[str]:
+        budget = format_bytes(self.budget_bytes) if self.budget_bytes else "not known"
+        lines = [
+            f"  predicted peak {format_bytes(self.peak_bytes_before)} -> "
+            f"{format_bytes(self.peak_bytes_after)} (budget {budget}, "
+            f"floor {format_bytes(self.floor_bytes)}"
+            + (f" at {self.floor_node})" if self.floor_node else ")"),
+            f"  {format_count(self.swapped_tensors, 'tensor')} swapped: "
+            f"{format_bytes(self.swap_out_bytes)} out, {format_bytes(self.swap_in_bytes)} in, "
+            f"host peak {format_bytes(self.host_peak_bytes)}",
+            f"  {format_count(self.nodes, 'node')} + {self.nodes_added} added, "
+            f"{format_count(self.control_edges_added, 'control edge')} added"
+            + (", order pinned" if self.order_pinned else "")
+            + f", planner {self.planner}, {self.time_us / 1e6:.2f} s",
+        ]
+        if self.fits is False:
+            lines.append("  the plan does not fit the budget: try a smaller batch")
+        return lines
+
+
+def compiled_advice(nodes: int) -> str:
+    """What to tell a user whose step is compiled by XLA."""
+    return (
+        f"{format_count(nodes, 'node')} compiled by XLA, out of reach of graph rewriting: "
+        "use model.compile(..., jit_compile=False), tf.function(jit_compile=False), "
+        "or the callback tflms.KerasCallback()"
+    )
+
+
+class ReportList(list[Report]):
+    """Reports, oldest first; ``str()`` is readable."""
+
+    def __str__(self) -> str:
+        if not self:
+            return (
+                "tflms has seen no graph with a node on the accelerator yet. Graphs are seen when "
+                "TensorFlow first runs them; eager operations and functions that already ran "
+                "before tflms.enable() are not seen."
+            )
+        return "\n".join(str(report) for report in self)
+
+    @property
+    def rewritten(self) -> ReportList:
+        """Those of graphs that were changed."""
+        return ReportList(r for r in self if r.outcome == "rewritten")
+
+
+def report(*, history: bool = False) -> ReportList:
+    """Reports of the graphs seen since the start or the last ``enable(...)``.
+
+    TensorFlow hands over a graph several times, the later times with the changes already made, and
+    traces a function anew when shapes change. By default the result holds one report for each
+    graph, device and size: the latest one that decided something.
+
+    Args:
+        history: every report that was kept (at most 1,000), in the order they came.
+    """
+    reports = [Report.from_json(row) for row in library().reports()["reports"]]
+    if history:
+        return ReportList(reports)
+    latest: dict[tuple[str, str, int], Report] = {}
+    for entry in reports:
+        if entry.outcome == "already-done":
+            continue
+        key = (entry.graph, entry.device, entry.nodes)
+        latest.pop(key, None)
+        latest[key] = entry
+    return ReportList(latest.values())
