@@ -47,6 +47,7 @@ struct Device {
   std::string name;  // as the framework writes it, in full
   DeviceKind kind = DeviceKind::kOther;
   DeviceId host = kNoDevice;  // of an accelerator: the device its swapped tensors go to
+  friend bool operator==(const Device&, const Device&) = default;
 };
 
 // What lambda(v) says beyond the operation's name. A set of bits.
@@ -120,6 +121,7 @@ struct Node {
   int64_t cookie = -1;                 // the adapter's handle for what the graph does not model
 
   bool Has(uint32_t any_of) const { return (flags & any_of) != 0; }
+  friend bool operator==(const Node&, const Node&) = default;
 };
 
 struct Graph {
