@@ -47,6 +47,10 @@ struct Candidate {
   int64_t swap_bytes = 0;
 };
 
+bool Late(const PlannerOptions& options) {
+  return std::chrono::steady_clock::now() >= options.deadline;
+}
+
 // One order and everything that is fixed once the order is.
 struct Course {
   std::vector<OpId> order;
@@ -142,9 +146,9 @@ Candidate Search(const Problem& problem, const Course& course, const PlannerOpti
         return candidate;
       }
       if (candidate.peak_bytes < best.peak_bytes) best = std::move(candidate);
-      if (options.swapin_ahead != kAuto) break;
+      if (options.swapin_ahead != kAuto || Late(options)) break;
     }
-    if (options.swapout_threshold != kAuto) break;
+    if (options.swapout_threshold != kAuto || Late(options)) break;
   }
   best.swap_bytes = SwapBytes(problem, best.plan);
   return best;
@@ -213,7 +217,7 @@ Result<Plan> PlanLevelDistance(const Problem& problem, const PlannerOptions& opt
     }
     const bool replays = ReplayBfc(problem, candidate.plan, budget, kReplaySteps).fits;
     if (!chosen || replays) chosen = std::move(candidate);
-    if (replays) break;
+    if (replays || Late(options)) break;
     target = static_cast<int64_t>(static_cast<double>(target) * kReplayShrink);
   }
   if (chosen->plan.swaps.empty() && !(budget > 0 && options.may_pin)) chosen->plan.pin_order = false;

@@ -6,6 +6,7 @@
 #ifndef TFLMS_PLANNERS_PLANNER_H_
 #define TFLMS_PLANNERS_PLANNER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -28,6 +29,8 @@ struct PlannerOptions {
   int32_t n_tensors = -1;        // swap at most this many buffers; -1 = no limit
   int32_t sync_mode = kAuto;     // 0: nobody waits for swap-outs; else the next op does
   bool may_pin = true;           // order edges may be used
+  // The search stops here with the best plan so far.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 struct PlannerEntry {

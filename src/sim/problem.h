@@ -45,7 +45,9 @@ struct ProblemBuffer {
   std::vector<OpId> uses;        // ascending by id, no duplicates, without the producer
   bool live_at_end = false;      // fetched: stays to the end of the step
   bool swappable = false;        // may leave the device between accesses
-  BufferId reuses = -1;          // takes over this buffer's memory when the producer is its last use
+  // Buffers whose memory this one takes over, when the producer is their last access (in-place
+  // kernels): the first that qualifies, see FindTakeovers.
+  std::vector<BufferId> may_reuse;
 };
 
 struct Problem {

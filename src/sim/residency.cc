@@ -24,18 +24,29 @@ std::vector<SwapGap> SortedGaps(const std::vector<SwapGap>& swaps,
 
 }  // namespace
 
-bool TakesOver(const Problem& problem, BufferId buffer, const std::vector<int32_t>& position) {
-  const ProblemBuffer& taker = problem.buffers[Index(buffer)];
-  if (taker.reuses < 0) return false;
-  const ProblemBuffer& giver = problem.buffers[Index(taker.reuses)];
-  if (giver.live_at_end || giver.size_bytes != taker.size_bytes) return false;
-  const int32_t made = position[Index(taker.producer)];
-  bool reads = false;
-  for (OpId use : giver.uses) {
-    if (position[Index(use)] > made) return false;
-    reads = reads || use == taker.producer;
+std::vector<BufferId> FindTakeovers(const Problem& problem, const std::vector<int32_t>& position) {
+  std::vector<BufferId> giver_of(problem.buffers.size(), -1);
+  std::vector<bool> taken(problem.buffers.size(), false);
+  const auto qualifies = [&](const ProblemBuffer& taker, BufferId id) {
+    const ProblemBuffer& giver = problem.buffers[Index(id)];
+    if (taken[Index(id)] || giver.live_at_end || giver.size_bytes != taker.size_bytes) return false;
+    const int32_t made = position[Index(taker.producer)];
+    bool reads = false;
+    for (OpId use : giver.uses) {
+      if (position[Index(use)] > made) return false;
+      reads = reads || use == taker.producer;
+    }
+    return reads;
+  };
+  for (size_t id = 0; id < problem.buffers.size(); ++id) {
+    for (BufferId giver : problem.buffers[id].may_reuse) {
+      if (!qualifies(problem.buffers[id], giver)) continue;
+      giver_of[id] = giver;
+      taken[Index(giver)] = true;
+      break;
+    }
   }
-  return reads;
+  return giver_of;
 }
 
 Residency FindResidency(const Problem& problem, const Plan& plan,
@@ -43,10 +54,10 @@ Residency FindResidency(const Problem& problem, const Plan& plan,
   Residency residency;
   const std::vector<SwapGap> gaps = SortedGaps(plan.swaps, position);
   const int32_t end = static_cast<int32_t>(plan.order.size()) - 1;
+  const std::vector<BufferId> giver_of = FindTakeovers(problem, position);
   std::vector<bool> handed_on(problem.buffers.size(), false);
-  for (size_t id = 0; id < problem.buffers.size(); ++id) {
-    const BufferId buffer = static_cast<BufferId>(id);
-    if (TakesOver(problem, buffer, position)) handed_on[Index(problem.buffers[id].reuses)] = true;
+  for (BufferId giver : giver_of) {
+    if (giver >= 0) handed_on[Index(giver)] = true;
   }
   std::vector<int64_t> first_stay(problem.buffers.size(), -1), last_stay = first_stay;
   size_t next = 0;
@@ -79,8 +90,8 @@ Residency FindResidency(const Problem& problem, const Plan& plan,
     if (on_host) residency.on_host.push_back({self, first, host_until, buffer.size_bytes});
   }
   for (size_t id = 0; id < problem.buffers.size(); ++id) {
-    if (!TakesOver(problem, static_cast<BufferId>(id), position)) continue;
-    const size_t giver = static_cast<size_t>(last_stay[Index(problem.buffers[id].reuses)]);
+    if (giver_of[id] < 0) continue;
+    const size_t giver = static_cast<size_t>(last_stay[Index(giver_of[id])]);
     // A stay of no position at all: the giver came back just for this op, in the taker's memory.
     if (residency.on_device[giver].from > residency.on_device[giver].to) continue;
     residency.on_device[static_cast<size_t>(first_stay[id])].takes_from =

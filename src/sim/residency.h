@@ -7,8 +7,7 @@
 //   first gap of the buffer    until the op before `sync`; the whole gap when nobody waits
 //   later gaps                 until ai: the host has a copy already
 //   and it is back             from the op after `trigger`
-// A buffer that takes over another's memory (ProblemBuffer::reuses) starts where that one ends, so
-// the two never count at once.
+// A buffer that takes over another's memory starts where that one ends: the two never count at once.
 
 #ifndef TFLMS_SIM_RESIDENCY_H_
 #define TFLMS_SIM_RESIDENCY_H_
@@ -38,9 +37,9 @@ struct Residency {
 Residency FindResidency(const Problem& problem, const Plan& plan,
                         const std::vector<int32_t>& position);
 
-// True when `buffer` takes over the memory of the buffer it reuses: its producer is that one's last
-// access in this order, the sizes agree, and that one does not outlive the step.
-bool TakesOver(const Problem& problem, BufferId buffer, const std::vector<int32_t>& position);
+// By buffer: the buffer whose memory it takes over in this order, or -1. That one is read by the
+// producer and by nothing later, has the same size, does not outlive the step, and is taken once.
+std::vector<BufferId> FindTakeovers(const Problem& problem, const std::vector<int32_t>& position);
 
 }  // namespace tflms
 

@@ -80,12 +80,11 @@ class Run {
     }
     swapped_ = std::move(swapped);
     std::vector<bool> handed_on(problem_.buffers.size(), false);
+    for (BufferId giver : FindTakeovers(problem_, position_)) {
+      if (giver >= 0) handed_on[Index(giver)] = true;
+    }
     for (size_t id = 0; id < problem_.buffers.size(); ++id) {
-      const BufferId buffer = static_cast<BufferId>(id);
-      if (TakesOver(problem_, buffer, position_)) {
-        handed_on[Index(problem_.buffers[id].reuses)] = true;
-      }
-      makes_[Index(problem_.buffers[id].producer)].push_back(buffer);
+      makes_[Index(problem_.buffers[id].producer)].push_back(static_cast<BufferId>(id));
     }
     for (size_t id = 0; id < problem_.buffers.size(); ++id) {
       const ProblemBuffer& buffer = problem_.buffers[id];

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The option table: one row binds a name to its member of Options, its range and its help.
+
+#include "tflms/options.h"
+
+#include <charconv>
+#include <variant>
+
+#include "src/planners/planner.h"
+
+namespace tflms {
+namespace {
+
+using Member =
+    std::variant<int64_t Options::*, double Options::*, std::string Options::*>;
+
+struct Row {
+  std::string name;
+  Member member;
+  std::string unit;
+  double low = 0, high = 0;          // numbers: both ends allowed
+  std::vector<std::string> choices;  // strings: empty = any text
+  std::string range;                 // for people
+  std::string help;
+};
+
+constexpr double kMaxCount = 1e6;
+constexpr double kMaxSize = 1e18;
+
+std::vector<std::string> PlannerNames() {
+  std::vector<std::string> names;
+  for (const PlannerEntry& entry : PlannerCatalog()) names.emplace_back(entry.name);
+  return names;
+}
+
+std::string Join(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+Row Number(std::string name, Member member, std::string unit, double low, double high,
+           std::string range, std::string help) {
+  return {std::move(name), member, std::move(unit), low, high, {}, std::move(range),
+          std::move(help)};
+}
+
+Row Choice(std::string name, Member member, std::vector<std::string> choices, std::string help) {
+  std::string range = Join(choices, " | ");
+  return {std::move(name), member, "", 0, 0, std::move(choices), std::move(range), std::move(help)};
+}
+
+Row Text(std::string name, Member member, std::string range, std::string help) {
+  return {std::move(name), member, "", 0, 0, {}, std::move(range), std::move(help)};
+}
+
+std::vector<Row> WhereRows() {
+  return {
+      Text("device_type", &Options::device_type, "a TensorFlow device type",
+           "Type of the accelerator whose memory is short. Every device of this type is planned on "
+           "its own. Read once, when the plugin registers with TensorFlow."),
+      Text("host_device", &Options::host_device, "TYPE:NUMBER",
+           "Device that keeps the swapped tensors, in the same job and task as the accelerator."),
+      Number("budget_bytes", &Options::budget_bytes, "bytes", 0, kMaxSize, "0 (not known) .. 1e18",
+             "Device memory that one step may use, variables included. Nothing is done as long as "
+             "the step fits; 0 means not known: then everything that is far is swapped. Too small "
+             "a budget costs copies, too large a one ends in ResourceExhausted."),
+      Number("batch_size", &Options::batch_size, "items", 0, kMaxCount, "0 (unknown) .. 1000000",
+             "Stands in for a first extent that TensorFlow does not know. 0 leaves such tensors "
+             "unknown: they are reported and never swapped."),
+      Number("safety", &Options::safety, "part", 0.1, 1.0, "0.1 .. 1",
+             "Part of the budget that a plan may fill. The rest is for what no plan sees: "
+             "workspace, fragmentation, tensors of unknown size. 1 trusts the plan entirely."),
+  };
+}
+
+std::vector<Row> WhatRows() {
+  return {
+      Choice("planner", &Options::planner, PlannerNames(), "Who decides what to swap."),
+      Number("swapout_threshold", &Options::swapout_threshold, "levels", -1, kMaxCount,
+             "-1 (auto), 0 .. 1000000",
+             "Swap a tensor when its next use is further than this many levels away. 0 swaps "
+             "everything that can be, a large value nothing. Auto takes the largest that fits the "
+             "budget."),
+      Number("swapin_groupby", &Options::swapin_groupby, "levels", -1, kMaxCount,
+             "-1 (auto), 0 .. 1000000",
+             "Later uses no further apart than this share one swap-in. 0 brings the tensor back "
+             "for every use; a large value keeps it once it is back. Auto is the threshold."),
+      Number("swapin_ahead", &Options::swapin_ahead, "levels", -1, kMaxCount,
+             "-1 (auto), 1 .. 1000000",
+             "Start the copy back this many levels before the use. 1 costs waiting but no memory; "
+             "larger values hide the copy and hold the memory longer. Auto takes what fits."),
+      Number("sync_mode", &Options::sync_mode, "", -1, 1, "-1 (auto) | 0 | 1",
+             "1: an operation waits until a swap-out before it has freed its memory. 0: nobody "
+             "waits, which is faster and may run out of memory. Auto is 1."),
+      Number("n_tensors", &Options::n_tensors, "tensors", -1, kMaxCount, "-1 (all), 0 .. 1000000",
+             "Swap at most this many tensors, those with the most bytes times distance first."),
+      Number("min_swap_bytes", &Options::min_swap_bytes, "bytes", 0, kMaxSize, "0 .. 1e18",
+             "Tensors smaller than this stay. Small copies cost more than they free."),
+  };
+}
+
+std::vector<Row> WhenRows() {
+  return {
+      Choice("trigger_strategy", &Options::trigger_strategy,
+             {"planned", "direct-order", "chain-rule"},
+             "How the operation is found that lets a tensor come back: as the plan says; the "
+             "nearest operation the right number of levels away; or one on the path of the "
+             "gradients. The last two are those of arXiv 1807.02037."),
+      Number("lb", &Options::lb, "levels", 1, kMaxCount, "1 .. 1000000",
+             "A trigger lies at least this many levels before the use. Only for direct-order and "
+             "chain-rule."),
+      Number("ub", &Options::ub, "levels", 1, kMaxCount, "1 .. 1000000",
+             "A trigger lies at most this many levels before the use (>= lb)."),
+      Choice("pin_order", &Options::pin_order, {"auto", "never"},
+             "auto: when a plan needs it, order edges fix the order of the accelerator's "
+             "operations, so that the peak holds in every run. never: no such edges; the peak is "
+             "then a matter of luck."),
+  };
+}
+
+std::vector<Row> ToolRows() {
+  return {
+      Choice("log_level", &Options::log_level, {"silent", "warning", "info", "debug"},
+             "What goes to stderr. info is one line for each graph."),
+      Number("time_limit_ms", &Options::time_limit_ms, "ms", 1, 1e9, "1 .. 1000000000",
+             "Time for one graph. When it runs out, the best plan so far is used."),
+      Text("dump_dir", &Options::dump_dir, "a folder, or empty",
+           "Writes each graph before and after, and its report, into this folder."),
+  };
+}
+
+const std::vector<Row>& Rows() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all;
+    for (auto part : {WhereRows(), WhatRows(), WhenRows(), ToolRows()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
+  return rows;
+}
+
+const Row* FindRow(std::string_view name) {
+  for (const Row& row : Rows()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+std::string NumberText(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (!text.empty() && text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string ValueText(const Options& options, const Row& row) {
+  if (const auto* member = std::get_if<int64_t Options::*>(&row.member)) {
+    return std::to_string(options.**member);
+  }
+  if (const auto* member = std::get_if<double Options::*>(&row.member)) {
+    return NumberText(options.**member);
+  }
+  return options.*std::get<std::string Options::*>(row.member);
+}
+
+Status BadValue(const Row& row, std::string_view value) {
+  return InvalidArgument("option " + row.name + ": expected " + row.range + ", found `" +
+                         std::string(value) + "`");
+}
+
+template <typename T>
+bool Parse(std::string_view text, T* value) {
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, *value);
+  return error == std::errc() && at == end;
+}
+
+Status SetNumber(const Row& row, std::string_view value, Options* options) {
+  if (const auto* member = std::get_if<int64_t Options::*>(&row.member)) {
+    int64_t number = 0;
+    if (!Parse(value, &number)) return BadValue(row, value);
+    const double as_double = static_cast<double>(number);
+    if (as_double < row.low || as_double > row.high) return BadValue(row, value);
+    options->**member = number;
+    return Status();
+  }
+  double number = 0;
+  if (!Parse(value, &number) || !(number >= row.low && number <= row.high)) {
+    return BadValue(row, value);
+  }
+  options->*std::get<double Options::*>(row.member) = number;
+  return Status();
+}
+
+std::string EnvironmentName(const std::string& option) {
+  std::string name = "TFLMS_";
+  for (char c : option) name += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return name;
+}
+
+}  // namespace
+
+const std::vector<OptionInfo>& OptionTable() {
+  static const std::vector<OptionInfo> table = [] {
+    std::vector<OptionInfo> all;
+    const Options defaults;
+    for (const Row& row : Rows()) {
+      const char* type = std::holds_alternative<int64_t Options::*>(row.member)  ? "int"
+                         : std::holds_alternative<double Options::*>(row.member) ? "float"
+                                                                                 : "string";
+      all.push_back({row.name, type, row.unit, ValueText(defaults, row), row.range, row.help});
+    }
+    return all;
+  }();
+  return table;
+}
+
+Status SetOption(std::string_view name, std::string_view value, Options* options) {
+  const Row* row = FindRow(name);
+  if (!row) {
+    std::vector<std::string> names;
+    for (const Row& known : Rows()) names.push_back(known.name);
+    return InvalidArgument("option `" + std::string(name) + "` is not known; the options are " +
+                           Join(names, ", "));
+  }
+  const auto* text = std::get_if<std::string Options::*>(&row->member);
+  if (!text) return SetNumber(*row, value, options);
+  bool allowed = row->choices.empty();
+  for (const std::string& choice : row->choices) allowed = allowed || choice == value;
+  if (!allowed) return BadValue(*row, value);
+  options->**text = std::string(value);
+  return Status();
+}
+
+std::string GetOption(const Options& options, std::string_view name) {
+  const Row* row = FindRow(name);
+  return row ? ValueText(options, *row) : "";
+}
+
+Status SetOptionsFromEnvironment(
+    const std::vector<std::pair<std::string, std::string>>& environment, Options* options) {
+  Options changed = *options;
+  for (const auto& [variable, value] : environment) {
+    for (const Row& row : Rows()) {
+      if (variable != EnvironmentName(row.name)) continue;
+      const Status status = SetOption(row.name, value, &changed);
+      if (!status.ok()) return InvalidArgument(variable + ": " + status.message());
+    }
+  }
+  *options = changed;
+  return Status();
+}
+
+}  // namespace tflms

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports as text and as JSON.
+
+#include "tflms/report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "src/base/bytes_text.h"
+
+namespace tflms {
+namespace {
+
+std::string Line(const std::string& what, const std::string& value) {
+  return "  " + what + std::string(what.size() < 22 ? 22 - what.size() : 1, ' ') + value + "\n";
+}
+
+std::string SwapLines(const Report& report) {
+  if (report.outcome != Outcome::kRewritten) return "";
+  std::string text = Line("swapped tensors", std::to_string(report.swapped_tensors));
+  text += Line("copied out, in", FormatBytes(report.swap_out_bytes) + ", " +
+                                     FormatBytes(report.swap_in_bytes) + " a run");
+  text += Line("order pinned", report.order_pinned ? "yes" : "no");
+  text += Line("nodes, order edges", std::to_string(report.nodes_added) + " and " +
+                                         std::to_string(report.control_edges_added) + " added");
+  text += Line("host peak", FormatBytes(report.host_peak_bytes));
+  return text;
+}
+
+std::string SkipLines(const Report& report) {
+  std::string text;
+  std::vector<SkipCount> skipped = report.skipped;
+  std::stable_sort(skipped.begin(), skipped.end(),
+                   [](const SkipCount& a, const SkipCount& b) { return a.bytes > b.bytes; });
+  for (const SkipCount& skip : skipped) {
+    text += Line("not swapped", std::to_string(skip.tensors) + " tensors, " +
+                                    FormatBytes(skip.bytes) + ": " + skip.reason);
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kRewritten:
+      return "rewritten";
+    case Outcome::kNotNeeded:
+      return "not-needed";
+    case Outcome::kNothingToSwap:
+      return "nothing-to-swap";
+    case Outcome::kAlreadyDone:
+      return "already-done";
+    case Outcome::kDeclined:
+      return "declined";
+  }
+  return "unknown";
+}
+
+std::string FormatReport(const Report& report) {
+  std::string text = "graph " + report.graph + ": " + OutcomeName(report.outcome) + ": " +
+                     report.reason + "\n";
+  if (!report.device.empty()) {
+    text += Line("device", report.device);
+    text += Line("budget", report.budget_bytes > 0 ? FormatBytes(report.budget_bytes) : "not known");
+    text += Line("predicted peak", FormatBytes(report.peak_bytes_before) + " -> " +
+                                       FormatBytes(report.peak_bytes_after));
+    text += Line("variables, constants", FormatBytes(report.persistent_bytes));
+    text += Line("floor", FormatBytes(report.floor_bytes) +
+                              (report.floor_node.empty() ? "" : " at " + report.floor_node));
+    text += SwapLines(report);
+    text += SkipLines(report);
+  }
+  for (const std::string& note : report.notes) text += Line("note", note);
+  return text;
+}
+
+std::string ReportToJson(const Report& report) {
+  nlohmann::ordered_json json = {
+      {"graph", report.graph},
+      {"outcome", OutcomeName(report.outcome)},
+      {"reason", report.reason},
+      {"device", report.device},
+      {"planner", report.planner},
+      {"nodes", report.nodes},
+      {"nodes_added", report.nodes_added},
+      {"control_edges_added", report.control_edges_added},
+      {"budget_bytes", report.budget_bytes},
+      {"persistent_bytes", report.persistent_bytes},
+      {"peak_bytes_before", report.peak_bytes_before},
+      {"peak_bytes_after", report.peak_bytes_after},
+      {"floor_bytes", report.floor_bytes},
+      {"floor_node", report.floor_node},
+      {"host_peak_bytes", report.host_peak_bytes},
+      {"swapped_tensors", report.swapped_tensors},
+      {"swap_out_bytes", report.swap_out_bytes},
+      {"swap_in_bytes", report.swap_in_bytes},
+      {"unknown_size_tensors", report.unknown_size_tensors},
+      {"compiled_nodes", report.compiled_nodes},
+      {"order_pinned", report.order_pinned},
+      {"time_us", report.time_us},
+  };
+  json["skipped"] = nlohmann::ordered_json::array();
+  for (const SkipCount& skip : report.skipped) {
+    json["skipped"].push_back(
+        {{"reason", skip.reason}, {"tensors", skip.tensors}, {"bytes", skip.bytes}});
+  }
+  json["rules"] = nlohmann::ordered_json::array();
+  for (const RuleCount& rule : report.rules) {
+    json["rules"].push_back(
+        {{"rule", rule.rule}, {"changes", rule.changes}, {"refused", rule.refused}});
+  }
+  json["notes"] = report.notes;
+  // Names come from outside: bytes that are no UTF-8 are replaced, not thrown at the caller.
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace tflms

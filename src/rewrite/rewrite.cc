@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one pipeline, top to bottom: graph -> problem -> plan -> rules -> verify -> report.
+// See include/tflms/rewrite.h for the contract.
+
+#include "tflms/rewrite.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "src/base/bytes_text.h"
+#include "src/graph/laws.h"
+#include "src/graph/verifier.h"
+#include "src/planners/planner.h"
+#include "src/rewrite/plan_request.h"
+#include "src/rewrite/problem_builder.h"
+#include "src/rules/rule.h"
+#include "src/sim/simulator.h"
+
+namespace tflms {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+size_t Index(int32_t id) { return static_cast<size_t>(id); }
+
+PlannerOptions PlannerOptionsFrom(const Options& options, Clock::time_point deadline) {
+  const auto clamped = [](int64_t value) {
+    return static_cast<int32_t>(std::clamp<int64_t>(value, -1, 1000000));
+  };
+  PlannerOptions out;
+  out.budget_bytes =
+      static_cast<int64_t>(static_cast<double>(options.budget_bytes) * options.safety);
+  out.swapout_threshold = clamped(options.swapout_threshold);
+  out.swapin_groupby = clamped(options.swapin_groupby);
+  out.swapin_ahead = clamped(options.swapin_ahead);
+  out.sync_mode = clamped(options.sync_mode);
+  out.n_tensors = clamped(options.n_tensors);
+  out.min_swap_bytes = options.min_swap_bytes;
+  out.may_pin = options.pin_order != "never";
+  out.deadline = deadline;
+  return out;
+}
+
+// True when the graph carries nodes or order edges of an earlier rewrite for this accelerator.
+bool HasBeenRewritten(const Graph& graph, DeviceId accelerator) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.role == NodeRole::kOriginal) {
+      if (node.device == accelerator && node.added_controls > 0) return true;
+      continue;
+    }
+    // A swap-out reads the accelerator whose tensor it takes.
+    if (node.role == NodeRole::kSwapOut && !node.inputs.empty() &&
+        graph.node(node.inputs[0].node).device == accelerator) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Puts into the report what is known before planning.
+void Describe(const Graph& graph, const Options& options, const ProblemMap& map, Report* report) {
+  report->planner = options.planner;
+  report->budget_bytes = options.budget_bytes;
+  report->persistent_bytes = map.problem.persistent_bytes;
+  report->unknown_size_tensors = map.unknown_size_tensors;
+  report->compiled_nodes = map.compiled_nodes;
+  report->skipped = map.skipped;
+  const Floor floor = WorkingSetFloor(map.problem);
+  report->floor_bytes = floor.bytes;
+  if (floor.op != kNoOp) report->floor_node = graph.node(floor.op).name;
+  if (map.unknown_size_tensors > 0) {
+    report->notes.push_back(std::to_string(map.unknown_size_tensors) +
+                            " tensors have an unknown size and are not counted; set batch_size if "
+                            "only the first extent is missing");
+  }
+  if (map.compiled_nodes > 0) {
+    report->notes.push_back(
+        "part of this graph is compiled by XLA (" + std::to_string(map.compiled_nodes) +
+        " nodes): its tensors are out of reach; compile the model with jit_compile=False");
+  }
+  if (options.budget_bytes > 0 && floor.bytes > options.budget_bytes) {
+    report->notes.push_back("cannot fit by swapping: " + report->floor_node + " alone needs " +
+                            FormatBytes(floor.bytes) + ", variables included; the budget is " +
+                            FormatBytes(options.budget_bytes));
+  }
+}
+
+// The graph's peak as it came: the worst of what the runtime's own order may be.
+int64_t PeakAsItCame(const Problem& problem, const std::vector<NodeId>& order) {
+  return PlannedMemory(problem, {order, false, {}}).peak_bytes;
+}
+
+void DescribePlan(const ProblemMap& map, const Plan& plan, Report* report) {
+  const MemoryView view = PlannedMemory(map.problem, plan);
+  report->peak_bytes_after = view.peak_bytes;
+  report->host_peak_bytes = view.host_peak_bytes;
+  report->order_pinned = plan.pin_order;
+  std::set<BufferId> swapped;
+  for (const SwapGap& swap : plan.swaps) {
+    const int64_t bytes = map.problem.buffers[Index(swap.buffer)].size_bytes;
+    report->swap_in_bytes += bytes;
+    if (swapped.insert(swap.buffer).second) report->swap_out_bytes += bytes;
+  }
+  report->swapped_tensors = static_cast<int64_t>(swapped.size());
+  const int64_t min_bytes = report->budget_bytes;
+  if (min_bytes > 0 && view.peak_bytes > min_bytes) {
+    report->notes.push_back("the predicted peak " + FormatBytes(view.peak_bytes) +
+                            " stays above the budget " + FormatBytes(min_bytes) +
+                            ": this is the best plan found");
+  }
+}
+
+// Applies all rules in catalog order and checks the laws.
+Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Plan& plan,
+                  Graph* graph, Report* report) {
+  const Graph before = *graph;
+  IncrementalOrder order(*graph, plan.order);
+  RewriteState state;
+  state.graph = graph;
+  state.order = &order;
+  state.level = facts.level;
+  state.contexts = &facts.contexts;
+  for (const RuleEntry& rule : RuleCatalog()) {
+    Result<RuleEffect> effect = rule.apply(request, &state);
+    if (!effect.ok()) {
+      *graph = before;
+      return Status(effect.status().code(),
+                    "rule " + std::string(rule.name) + ": " + effect.status().message());
+    }
+    report->rules.push_back({std::string(rule.name), effect->changes, effect->refused});
+  }
+  Status status = VerifyGraph(*graph);
+  if (status.ok()) status = VerifyRewrite(before, *graph);
+  if (!status.ok()) {
+    *graph = before;
+    return status;
+  }
+  report->nodes_added = graph->size() - before.size();
+  for (const Node& node : graph->nodes) report->control_edges_added += node.added_controls;
+  for (const Node& node : before.nodes) report->control_edges_added -= node.added_controls;
+  return Status();
+}
+
+Status Finish(Outcome outcome, std::string reason, Report* report) {
+  report->outcome = outcome;
+  report->reason = std::move(reason);
+  return Status();
+}
+
+// One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
+Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_point deadline,
+                  Graph* graph, Report* report) {
+  report->device = graph->devices[Index(accelerator)].name;
+  report->nodes = graph->size();
+  if (HasBeenRewritten(*graph, accelerator)) {
+    return Finish(Outcome::kAlreadyDone, "the graph carries tflms nodes or edges already", report);
+  }
+  TFLMS_ASSIGN_OR_RETURN(const GraphFacts facts, FindFacts(*graph));
+  const ProblemMap map = BuildProblem(*graph, facts, accelerator);
+  Describe(*graph, options, map, report);
+  report->peak_bytes_before = PeakAsItCame(map.problem, facts.order);
+  report->peak_bytes_after = report->peak_bytes_before;
+  if (map.unknown_peers) {
+    return Finish(Outcome::kDeclined,
+                  "a collective operation has peers that are not known: order edges could make "
+                  "devices wait for one another for ever",
+                  report);
+  }
+  const DeviceId host = graph->devices[Index(accelerator)].host;
+  if (host == kNoDevice) {
+    return Finish(Outcome::kDeclined, "no host device is known for " + report->device, report);
+  }
+  const PlannerEntry* planner = FindPlanner(options.planner);
+  if (!planner) return InvalidArgument("planner `" + options.planner + "` is not known");
+  TFLMS_ASSIGN_OR_RETURN(const Plan plan,
+                         planner->plan(map.problem, PlannerOptionsFrom(options, deadline)));
+  const std::string fault = CheckPlan(map.problem, plan);
+  if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
+  if (plan.swaps.empty() && !plan.pin_order) {
+    const bool fits = options.budget_bytes > 0 && report->peak_bytes_before <= options.budget_bytes;
+    return fits ? Finish(Outcome::kNotNeeded, "the predicted peak is within the budget", report)
+                : Finish(Outcome::kNothingToSwap, "no tensor qualifies", report);
+  }
+  DescribePlan(map, plan, report);
+  const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
+  TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
+  return Finish(Outcome::kRewritten,
+                plan.swaps.empty() ? "the order alone brings the peak under the budget"
+                                   : "tensors that are far from their next use leave the device",
+                report);
+}
+
+}  // namespace
+
+Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
+                                    Graph* graph) {
+  TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
+  const Graph before = *graph;
+  std::vector<Report> reports;
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::milliseconds(options.time_limit_ms);
+  for (size_t device = 0; device < before.devices.size(); ++device) {
+    if (before.devices[device].kind != DeviceKind::kAccelerator) continue;
+    const Clock::time_point start = Clock::now();
+    Report report;
+    report.graph = graph_name;
+    const Status status =
+        RewriteFor(static_cast<DeviceId>(device), options, deadline, graph, &report);
+    if (!status.ok()) {
+      *graph = before;
+      return status;
+    }
+    report.time_us =
+        std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
+    reports.push_back(std::move(report));
+  }
+  if (reports.empty()) {
+    Report report;
+    report.graph = graph_name;
+    report.nodes = graph->size();
+    report.outcome = Outcome::kNothingToSwap;
+    report.reason = "no operation is placed on a device of type " + options.device_type;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace tflms
