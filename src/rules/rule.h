@@ -42,10 +42,10 @@ struct SwapEdge {
 enum class TriggerStrategy : uint8_t { kPlanned, kDirectOrder, kChainRule };
 
 struct SwapRequest {
-  std::vector<SwapEdge> edges;            // any order; no edge twice
-  std::vector<NodeId> serial_order;       // consecutive pairs get an order edge; may be empty
-  DeviceId host = kNoDevice;              // where the new nodes go
-  int32_t fuse_gap = -1;                  // levels; -1 = no limit within a group
+  std::vector<SwapEdge> edges;       // any order; no edge twice
+  std::vector<NodeId> serial_order;  // consecutive pairs get an order edge; may be empty
+  DeviceId host = kNoDevice;         // where the new nodes go
+  int32_t fuse_gap = -1;             // levels; -1 = no limit within a group
   TriggerStrategy strategy = TriggerStrategy::kPlanned;
   int32_t lb = 1;      // trigger at least this many levels before the reader (>= 1)
   int32_t ub = 10000;  // and at most this many (>= lb)
