@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files of option dump_dir.
+
+#include "src/tensorflow/plugin/dump.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace tflms {
+namespace {
+
+Status WriteFile(const std::string& path, std::string_view content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  file.flush();
+  if (!file) return InvalidArgument("dump_dir: cannot write " + path);
+  return Status();
+}
+
+std::string ReportsJson(const std::vector<Report>& reports) {
+  std::string json = "[";
+  std::string_view separator = "\n";
+  for (const Report& report : reports) {
+    json.append(separator).append(ReportToJson(report));
+    separator = ",\n";
+  }
+  return json + "\n]\n";
+}
+
+}  // namespace
+
+Status DumpGraph(const std::string& dir, int64_t number, std::string_view before,
+                 std::string_view after, const std::vector<Report>& reports) {
+  std::error_code fault;
+  std::filesystem::create_directories(dir, fault);
+  if (fault) return InvalidArgument("dump_dir: cannot make " + dir + ": " + fault.message());
+  const std::string stem =
+      dir + "/tflms-" + std::to_string(getpid()) + "-" + std::to_string(number);
+  TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".before.pb", before));
+  if (!after.empty()) TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".after.pb", after));
+  return WriteFile(stem + ".report.json", ReportsJson(reports));
+}
+
+}  // namespace tflms

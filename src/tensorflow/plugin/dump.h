@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Option dump_dir: every graph before and after, and its reports, as files.
+
+#ifndef TFLMS_TENSORFLOW_PLUGIN_DUMP_H_
+#define TFLMS_TENSORFLOW_PLUGIN_DUMP_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tflms/report.h"
+#include "tflms/status.h"
+
+namespace tflms {
+
+// Writes <dir>/tflms-<process>-<number>.before.pb, .after.pb (unless `after` is empty) and
+// .report.json (a list of the reports). The folder is made when it is not there.
+Status DumpGraph(const std::string& dir, int64_t number, std::string_view before,
+                 std::string_view after, const std::vector<Report>& reports);
+
+}  // namespace tflms
+
+#endif  // TFLMS_TENSORFLOW_PLUGIN_DUMP_H_

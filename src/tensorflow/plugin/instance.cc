@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One graph, pass by pass. Whatever goes wrong ends as a warning, a report of outcome "declined"
+// and the graph as it came.
+
+#include "src/tensorflow/plugin/instance.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "src/tensorflow/plugin/dump.h"
+#include "src/tensorflow/plugin/grappler_item.h"
+#include "src/tensorflow/plugin/log.h"
+#include "src/tensorflow/plugin/optimize.h"
+#include "src/tensorflow/plugin/pass_switches.h"
+#include "src/tensorflow/plugin/summary.h"
+
+namespace tflms {
+namespace {
+
+// Grappler leaves smaller graphs alone, and may end after any pass that shrinks one to this.
+constexpr int64_t kGrapplerMinNodes = 4;
+
+constexpr const char* kSinglePassReason =
+    "Grappler did not come to its second pass over the graph, which is when tflms rewrites; "
+    "RewriterConfig.meta_optimizer_iterations may be ONE. Graphs from here on are rewritten in "
+    "their first pass; make TensorFlow build this one again to have it rewritten";
+
+using Clock = std::chrono::steady_clock;
+
+int64_t MicrosecondsSince(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
+}
+
+void Keep(PluginState* state, LogLevel threshold, const Report& report) {
+  state->AddReport(report);
+  if (report.outcome != Outcome::kAlreadyDone) {
+    Log(threshold, SummaryLevel(report), SummaryLine(report));
+  }
+}
+
+// What TensorFlow knows about the graph. Missing shapes are no reason to stop: the sizes are then
+// unknown, which the reports say.
+Result<ImportContext> ReadContext(const TfApi& api, const Options& options, LogLevel threshold,
+                                  std::string_view graph, const abi::GrapplerItem* item) {
+  ImportContext context;
+  context.device_type = options.device_type;
+  context.host_device = options.host_device;
+  TFLMS_ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(graph));
+  TFLMS_ASSIGN_OR_RETURN(context.preserve, PreservedNodes(api, item));
+  auto types = InferOutputTypes(api, item, names);
+  if (types.ok()) {
+    context.inferred = std::move(*types);
+  } else {
+    Log(threshold, LogLevel::kWarning,
+        "shape inference failed, sizes are unknown: " + types.status().message());
+  }
+  return context;
+}
+
+void GiveBackBuffer(void* data, size_t /*length*/) { GetState().GiveBack(data); }
+
+void Hand(std::string bytes, PluginState* state, abi::Buffer* out) {
+  out->length = bytes.size();
+  out->data = state->Lend(std::move(bytes));
+  out->data_deallocator = &GiveBackBuffer;
+}
+
+}  // namespace
+
+void GraphOptimizer::Optimize(const abi::Buffer* in, const abi::GrapplerItem* item,
+                              abi::Buffer* out, abi::Status* status) noexcept {
+  const char* fault = "tflms left the graph as it was";
+  try {
+    const std::string_view graph(static_cast<const char*>(in->data), in->length);
+    std::optional<std::string> bytes = Run(graph, item);
+    if (bytes.has_value()) {
+      Hand(std::move(*bytes), state_, out);
+      state_->GetTfApi().set_status(status, abi::kOk, "");
+      return;
+    }
+  } catch (const std::exception& exception) {
+    Log(LogLevel::kWarning, LogLevel::kWarning, exception.what());
+    fault = "tflms stopped by an exception and left the graph as it was";
+  } catch (...) {
+    fault = "tflms stopped by an unknown exception and left the graph as it was";
+  }
+  state_->GetTfApi().set_status(status, abi::kAborted, fault);
+}
+
+std::optional<std::string> GraphOptimizer::Run(std::string_view graph,
+                                               const abi::GrapplerItem* item) {
+  ++passes_;
+  const Result<Settings> settings = state_->GetSettings();
+  if (!settings.ok() || !settings->on || WaitForSecondPass(graph)) return std::nullopt;
+  return RewriteGraph(settings->options, graph, item);
+}
+
+bool GraphOptimizer::WaitForSecondPass(std::string_view graph) {
+  waiting_nodes_ = 0;
+  if (passes_ != 1 || state_->single_pass_seen()) return false;
+  const auto names = NodeNames(graph);
+  if (!names.ok()) return false;  // rewriting will say what is wrong with it
+  waiting_nodes_ = static_cast<int64_t>(names->size());
+  return true;
+}
+
+std::optional<std::string> GraphOptimizer::RewriteGraph(const Options& options,
+                                                        std::string_view graph,
+                                                        const abi::GrapplerItem* item) {
+  const Clock::time_point start = Clock::now();
+  const LogLevel threshold = ParseLogLevel(options.log_level);
+  const int64_t number = state_->CountGraph();
+  const std::string name = "graph " + std::to_string(number);
+  OptimizedGraph result;
+  try {
+    const auto optimized = [&]() -> Result<OptimizedGraph> {
+      TFLMS_ASSIGN_OR_RETURN(const ImportContext context,
+                             ReadContext(state_->GetTfApi(), options, threshold, graph, item));
+      return OptimizeGraphDef(options, name, graph, context);
+    };
+    Result<OptimizedGraph> outcome = optimized();
+    if (outcome.ok()) {
+      result = std::move(*outcome);
+    } else {
+      result.reports.push_back(DeclinedReport(name, outcome.status().ToString()));
+    }
+  } catch (const std::exception& fault) {
+    result = OptimizedGraph();
+    result.reports.push_back(DeclinedReport(name, std::string("exception: ") + fault.what()));
+  }
+  for (Report& report : result.reports) report.time_us = MicrosecondsSince(start);
+  if (!result.reports.empty() && state_->TakeFirstReport()) {
+    result.reports.front().notes.push_back(DescribePassSwitches(options.device_type));
+  }
+  for (const Report& report : result.reports) Keep(state_, threshold, report);
+  if (!options.dump_dir.empty()) {
+    const Status dumped = DumpGraph(options.dump_dir, number, graph, result.bytes, result.reports);
+    if (!dumped.ok()) Log(threshold, LogLevel::kWarning, dumped.message());
+  }
+  if (!result.changed) return std::nullopt;
+  return std::move(result.bytes);
+}
+
+void GraphOptimizer::Finish() noexcept {
+  if (waiting_nodes_ < kGrapplerMinNodes) return;
+  try {
+    state_->SetSinglePassSeen();
+    const Result<Settings> settings = state_->GetSettings();
+    if (!settings.ok() || !settings->on) return;
+    Report report =
+        DeclinedReport("graph " + std::to_string(state_->CountGraph()), kSinglePassReason);
+    report.nodes = waiting_nodes_;
+    Keep(state_, ParseLogLevel(settings->options.log_level), report);
+  } catch (const std::exception& exception) {
+    Log(LogLevel::kWarning, LogLevel::kWarning, exception.what());
+  }
+}
+
+}  // namespace tflms

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One GraphDef through tflms: bytes in, bytes and reports out. Knows nothing of plugins.
+
+#ifndef TFLMS_TENSORFLOW_PLUGIN_OPTIMIZE_H_
+#define TFLMS_TENSORFLOW_PLUGIN_OPTIMIZE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/tensorflow/graphdef.h"
+#include "tflms/options.h"
+#include "tflms/report.h"
+#include "tflms/status.h"
+
+namespace tflms {
+
+struct OptimizedGraph {
+  bool changed = false;
+  std::string bytes;            // the new GraphDef; empty when nothing changed
+  std::vector<Report> reports;  // one for each accelerator
+};
+
+// Rewrites the GraphDef `bytes` of the graph `name`. `context` says what the GraphDef does not.
+// An error means: nothing changed, and why.
+Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::string& name,
+                                        std::string_view bytes, const ImportContext& context);
+
+// The report of a graph that was left alone because of `reason`.
+Report DeclinedReport(const std::string& graph_name, const std::string& reason);
+
+}  // namespace tflms
+
+#endif  // TFLMS_TENSORFLOW_PLUGIN_OPTIMIZE_H_

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reports of the last graphs, for TflmsApi::reports. Bounded: a program that traces for ever
+// keeps no more than the last kMaxReports.
+
+#ifndef TFLMS_TENSORFLOW_PLUGIN_REPORT_LOG_H_
+#define TFLMS_TENSORFLOW_PLUGIN_REPORT_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "tflms/report.h"
+
+namespace tflms {
+
+inline constexpr size_t kMaxReports = 1000;
+
+// Not safe for concurrent use: the owner locks.
+class ReportLog {
+ public:
+  // Counts one graph. Reports of graphs that were rewritten before (kAlreadyDone) are not kept:
+  // the report of the rewriting says more.
+  void CountGraph() { ++graphs_seen_; }
+  void Add(const Report& report);
+  void Clear();
+  // {"graphs_seen": n, "reports": [...]}, oldest first.
+  std::string ToJson() const;
+
+ private:
+  int64_t graphs_seen_ = 0;
+  std::deque<std::string> reports_;  // as JSON objects
+};
+
+}  // namespace tflms
+
+#endif  // TFLMS_TENSORFLOW_PLUGIN_REPORT_LOG_H_

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The process-wide state.
+
+#include "src/tensorflow/plugin/state.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace tflms {
+namespace {
+
+using Lock = std::lock_guard<std::mutex>;
+
+// No device has this type, so TensorFlow never calls an optimizer registered for it.
+constexpr const char* kOffType = "TFLMS_OFF";
+
+PluginState* MakeState() {
+  // Never freed: TensorFlow's threads may still optimize a graph while the process ends.
+  PluginState* state = std::make_unique<PluginState>().release();
+  pthread_atfork([] { GetState().LockForFork(); }, [] { GetState().UnlockAfterFork(); },
+                 [] { GetState().UnlockAfterFork(); });
+  return state;
+}
+
+}  // namespace
+
+PluginState& GetState() {
+  static PluginState* const state = MakeState();
+  return *state;
+}
+
+Result<Settings> PluginState::GetSettings() {
+  {
+    const Lock lock(mutex_);
+    if (configured_) return settings_;
+  }
+  return SettingsFromEnvironment(ReadEnvironment());
+}
+
+void PluginState::SetSettings(const Settings& settings) {
+  const Lock lock(mutex_);
+  configured_ = true;
+  settings_ = settings;
+}
+
+TfApi PluginState::GetTfApi() {
+  const Lock lock(mutex_);
+  return api_;
+}
+
+void PluginState::SetTfApi(const TfApi& api) {
+  const Lock lock(mutex_);
+  api_ = api;
+}
+
+const char* PluginState::TakeDeviceType(bool wanted, const std::string& device_type) {
+  const Lock lock(mutex_);
+  const auto taken = [this](const std::string& type) {
+    return std::find(taken_types_.begin(), taken_types_.end(), type) != taken_types_.end();
+  };
+  if (wanted && !taken(device_type)) {
+    real_types_.push_back(device_type);
+    return taken_types_.emplace_back(device_type).c_str();
+  }
+  std::string type = kOffType;
+  for (int number = 2; taken(type); ++number) type = kOffType + ("_" + std::to_string(number));
+  return taken_types_.emplace_back(std::move(type)).c_str();
+}
+
+std::vector<std::string> PluginState::RegisteredDeviceTypes() {
+  const Lock lock(mutex_);
+  return real_types_;
+}
+
+bool PluginState::TakeFirstReport() {
+  const Lock lock(mutex_);
+  const bool first = !first_report_taken_;
+  first_report_taken_ = true;
+  return first;
+}
+
+int64_t PluginState::CountGraph() {
+  const Lock lock(mutex_);
+  reports_.CountGraph();
+  return ++graphs_;
+}
+
+void PluginState::AddReport(const Report& report) {
+  const Lock lock(mutex_);
+  reports_.Add(report);
+}
+
+std::string PluginState::ReportsJson() {
+  const Lock lock(mutex_);
+  return reports_.ToJson();
+}
+
+void PluginState::ClearReports() {
+  const Lock lock(mutex_);
+  reports_.Clear();
+}
+
+const void* PluginState::Lend(std::string bytes) {
+  auto holder = std::make_unique<std::string>(std::move(bytes));
+  const void* address = holder->data();
+  const Lock lock(mutex_);
+  lent_.insert_or_assign(address, std::move(holder));
+  return address;
+}
+
+void PluginState::GiveBack(const void* address) {
+  const Lock lock(mutex_);
+  lent_.erase(address);
+}
+
+bool PluginState::single_pass_seen() {
+  const Lock lock(mutex_);
+  return single_pass_seen_;
+}
+
+void PluginState::SetSinglePassSeen() {
+  const Lock lock(mutex_);
+  single_pass_seen_ = true;
+}
+
+}  // namespace tflms
