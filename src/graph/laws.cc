@@ -38,6 +38,52 @@ Input SeeThrough(const Graph& graph, Input in) {
   return {kNoNode, 0, in.action};
 }
 
+// What a swap node must look like: u -> out -> in, identities in host memory.
+Status VerifySwapNode(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.inputs.size() != 1 || node.outputs.size() != 1) {
+    return Fault("L3", node,
+                 "a swap node has one data input and one output, found " +
+                     std::to_string(node.inputs.size()) + " and " +
+                     std::to_string(node.outputs.size()));
+  }
+  if (graph.kind_of(id) != DeviceKind::kHost) return Fault("L3", node, "is not on a host device");
+  const Input& in = node.inputs.front();
+  const NodeRole above = graph.node(in.node).role;
+  if (node.role == NodeRole::kSwapIn && above != NodeRole::kSwapOut) {
+    return Fault("L3", node,
+                 "a swap-in reads a swap-out, found " + Quoted(graph.node(in.node).name));
+  }
+  if (node.role == NodeRole::kSwapOut && above != NodeRole::kOriginal) {
+    return Fault("L3", node,
+                 "a swap-out reads a node of the graph as it came, found " +
+                     Quoted(graph.node(in.node).name));
+  }
+  if (node.outputs.front().type != graph.output(in).type) {
+    return Fault("L3", node, "its output has another type than its input");
+  }
+  return Status();
+}
+
+// L3 for what was added: the form of added nodes, and that every control edge out of one is
+// counted.
+Status VerifyAdded(const Graph& after) {
+  for (NodeId id = 0; id < after.size(); ++id) {
+    const Node& node = after.node(id);
+    if (IsAdded(node)) {
+      TFLMS_RETURN_IF_ERROR(VerifySwapNode(after, id));
+      continue;
+    }
+    const size_t old_controls = node.control_inputs.size() - Index(node.added_controls);
+    for (size_t i = 0; i < old_controls; ++i) {
+      const Node& from = after.node(node.control_inputs[i]);
+      if (!IsAdded(from)) continue;
+      return Fault("L3", node, "its control input `^" + from.name + "` is not counted as added");
+    }
+  }
+  return Status();
+}
+
 // Names the first field in which two nodes of one name differ, inputs aside; "" when none does.
 std::string FieldThatDiffers(const Node& a, const Node& b) {
   if (a.op != b.op) return "operation";
@@ -180,6 +226,7 @@ Status VerifyRewrite(const Graph& before, const Graph& after) {
   }
   const Status well_formed = VerifyGraph(after);
   if (!well_formed.ok()) return LawBroken(well_formed.message());
+  TFLMS_RETURN_IF_ERROR(VerifyAdded(after));
   TFLMS_RETURN_IF_ERROR(CompareGraphs(before, EraseRewrite(after)));
   TFLMS_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(after));
   const Contexts contexts = FindContexts(after, order);

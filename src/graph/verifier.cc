@@ -176,34 +176,6 @@ class ControlChecker {
   std::vector<NodeId> data_mark_, control_mark_;  // by node: the last node that named it
 };
 
-// What a swap node must look like: u -> out -> in, identities in host memory.
-Status VerifySwapNode(const Graph& graph, NodeId id) {
-  const Node& node = graph.node(id);
-  if (node.role == NodeRole::kOriginal) return Status();
-  if (node.inputs.size() != 1 || node.outputs.size() != 1) {
-    return Fault("L3", node,
-                 "a swap node has one data input and one output, found " +
-                     std::to_string(node.inputs.size()) + " and " +
-                     std::to_string(node.outputs.size()));
-  }
-  if (graph.kind_of(id) != DeviceKind::kHost) return Fault("L3", node, "is not on a host device");
-  const Input& in = node.inputs.front();
-  const NodeRole above = graph.node(in.node).role;
-  if (node.role == NodeRole::kSwapIn && above != NodeRole::kSwapOut) {
-    return Fault("L3", node,
-                 "a swap-in reads a swap-out, found " + Quoted(graph.node(in.node).name));
-  }
-  if (node.role == NodeRole::kSwapOut && above != NodeRole::kOriginal) {
-    return Fault("L3", node,
-                 "a swap-out reads a node of the graph as it came, found " +
-                     Quoted(graph.node(in.node).name));
-  }
-  if (node.outputs.front().type != graph.output(in).type) {
-    return Fault("L3", node, "its output has another type than its input");
-  }
-  return Status();
-}
-
 // Every edge stays within one loop frame, but for those into Enter nodes, which come from one frame
 // further out. Exit nodes leave their frame, so their inputs only have to agree.
 Status VerifyFrames(const Graph& graph, const std::vector<NodeId>& order) {
@@ -252,7 +224,6 @@ Status VerifyGraph(const Graph& graph) {
     for (size_t port = 0; port < node.outputs.size(); ++port) {
       TFLMS_RETURN_IF_ERROR(VerifyOutput(node, port));
     }
-    TFLMS_RETURN_IF_ERROR(VerifySwapNode(graph, id));
   }
   const Result<std::vector<NodeId>> order = TopologicalOrder(graph);
   if (!order.ok()) return InvalidArgument(order.status().message());
