@@ -5,9 +5,8 @@
 //
 //   L0  well-formed: names unique and legal, every edge ends at an output or node that exists,
 //       sizes and extents in range, slots in range, devices known, each edge within one loop frame
-//   L3  no control input twice; what rules added is well-formed (names under kReservedPrefix,
-//   roles,
-//       no control edge beside a data edge)
+//   L3  no control input twice, no added one beside a data input from the same node; added nodes,
+//       and no others, have a name under kReservedPrefix
 //   L4  acyclic once the back edges of loops are left out
 //
 // The message of an error begins with the law's name and names the node: "L4 node `a`: ...".
