@@ -96,7 +96,7 @@ bool TakesOrderEdges(const RewriteState& state, NodeId id) {
   const Node& node = state.graph->node(id);
   return node.role == NodeRole::kOriginal && state.contexts->frame[Index(id)] == 0 &&
          !state.contexts->conditional[Index(id)] && node.sync_group >= 0 &&
-         !node.Has(kSource | kPinnedOutside | kControlFlowFlags);
+         !node.Has(kSource | kPinnedOutside | kCompiled | kControlFlowFlags);
 }
 
 bool OnSameAccelerator(const Graph& graph, NodeId a, NodeId b) {

@@ -46,8 +46,8 @@ std::vector<SwapInReaders> ReadersBySwapIn(const SwapRequest& request, const Rew
 bool CameWithGraph(const RewriteState& state, NodeId id);
 
 // True when order edges may begin and end at the node: it is an original node outside loops and
-// branches, has to be run to have a value, is no control flow, and waits for nothing but its
-// inputs.
+// branches, has to be run to have a value, is no control flow and in no part that a compiler takes
+// over, and waits for nothing but its inputs.
 bool TakesOrderEdges(const RewriteState& state, NodeId id);
 
 // True when both nodes are on one and the same accelerator.
