@@ -63,8 +63,8 @@ struct LibraryFunction {
 // this. Node::cookie is an index into node_defs.
 struct GraphDefImport {
   Graph graph;
-  std::string_view bytes;                    // the GraphDef
-  std::vector<std::string_view> node_defs;   // NodeDef of each node, in the order they came
+  std::string_view bytes;                   // the GraphDef
+  std::vector<std::string_view> node_defs;  // NodeDef of each node, in the order they came
   std::vector<LibraryFunction> functions;
 };
 

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The op table applied to a graph: flags, output facts, edge actions, sync groups, state.
+//
+//   state_bytes(v) = bytes of the variable whose handle or reference v makes, of the constant v
+//                    holds, or of the argument v hands in; each variable once
+//
+// The variable behind a handle that is an argument is known by its readers: the type that
+// ReadVariableOp gives, that an assignment takes, or the largest input of a ResourceApply... (its
+// gradient).
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "src/base/checked_math.h"
+#include "src/tensorflow/op_table.h"
+
+namespace tflms {
+namespace {
+
+class Applier {
+ public:
+  Applier(const RawGraph& raw, Graph* graph) : raw_(raw), graph_(*graph) {
+    for (const RawFunction& function : raw.functions) {
+      functions_.emplace(function.name, function.must_compile);
+    }
+  }
+
+  void Run() {
+    const NodeId n = graph_.size();
+    for (NodeId id = 0; id < n; ++id) ApplyFlags(id);
+    for (NodeId id = 0; id < n; ++id) ApplyActions(id);
+    for (NodeId id = 0; id < n; ++id) ApplyOutputs(id);
+    for (NodeId id = 0; id < n; ++id) CollectVariable(id);
+    for (NodeId id = 0; id < n; ++id) ApplyState(id);
+    for (NodeId id = 0; id < n; ++id) CollectGroup(id);
+    ApplyGroups();
+  }
+
+ private:
+  AttrList AttrsOf(NodeId id) const { return raw_.AttrsOf(raw_.nodes[static_cast<size_t>(id)]); }
+  bool OnAccelerator(NodeId id) const { return graph_.kind_of(id) == DeviceKind::kAccelerator; }
+
+  void ApplyFlags(NodeId id);
+  bool IsCompiled(NodeId id) const;
+  void ApplyActions(NodeId id);
+  void ApplyOutputs(NodeId id);
+  void ShareBuffers(Sharing sharing, Node* node) const;
+  bool LivesOnHost(NodeId id, const OpFacts& facts, size_t port) const;
+
+  NodeId HandleSource(Input handle) const;
+  void CollectVariable(NodeId id);
+  void ApplyState(NodeId id);
+  int64_t HandleBytes(NodeId id);
+
+  std::optional<int32_t> KeyInput(NodeId id, size_t slot) const;
+  void CollectGroup(NodeId id);
+  void ApplyGroups();
+
+  const RawGraph& raw_;
+  Graph& graph_;
+  std::unordered_map<std::string_view, bool> functions_;  // name -> must compile
+  std::unordered_map<NodeId, int64_t> variable_bytes_;    // by the node that makes the handle
+  std::unordered_set<std::string> counted_;               // shared variables already counted
+
+  struct Group {
+    std::vector<NodeId> members;
+    int64_t size = -1;  // how many members there are in all; -1 = not known
+  };
+  std::map<std::string, Group> groups_;
+};
+
+bool Applier::IsCompiled(NodeId id) const {
+  const AttrList attrs = AttrsOf(id);
+  if (BoolAttr(attrs, "_XlaMustCompile").value_or(false)) return true;
+  if (BoolAttr(attrs, "_XlaCompile").value_or(false)) return true;
+  const auto must_compile = [&](std::string_view function) {
+    const auto found = functions_.find(function);
+    return found != functions_.end() && found->second;
+  };
+  return must_compile(graph_.node(id).op) || must_compile(FunctionAttr(attrs, "f").value_or(""));
+}
+
+void Applier::ApplyFlags(NodeId id) {
+  Node& node = graph_.node(id);
+  node.flags |= FindFacts(node.op).flags;
+  if (functions_.contains(node.op)) node.flags |= kCall | kSideEffect;
+  if (IsCompiled(id)) node.flags |= kCompiled;
+  if (node.Has(kEnter)) {
+    node.frame_name = std::string(StringAttr(AttrsOf(id), "frame_name").value_or(""));
+  }
+}
+
+// An edge is an update when its consumer may write the state it stands for.
+void Applier::ApplyActions(NodeId id) {
+  Node& node = graph_.node(id);
+  const OpSignature* signature = FindSignature(node.op);
+  const uint16_t ref_inputs = signature == nullptr ? kAllRefInputs : signature->ref_inputs;
+  for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+    Input& in = node.inputs[slot];
+    const TensorType& type = graph_.output(in).type;
+    const bool takes_ref =
+        ref_inputs == kAllRefInputs || (slot < 15 && ((ref_inputs >> slot) & 1) != 0);
+    const bool writes_ref = type.is_ref && takes_ref;
+    const bool writes_resource = type.dtype == DataType::kResource;
+    const bool may_write = node.Has(kSideEffect | kCall);
+    if (may_write && (writes_ref || writes_resource)) in.action = EdgeAction::kUpdate;
+  }
+}
+
+bool Applier::LivesOnHost(NodeId id, const OpFacts& facts, size_t port) const {
+  if (!OnAccelerator(id)) return false;
+  const bool by_row =
+      facts.host_outputs == kAllHost || (port < 8 && ((facts.host_outputs >> port) & 1) != 0);
+  if (by_row) return true;
+  const Node& node = graph_.node(id);
+  switch (node.outputs[port].type.dtype) {
+    case DataType::kInt32:
+    case DataType::kString:
+    case DataType::kResource:
+    case DataType::kVariant:
+      return true;
+    case DataType::kBool: {
+      // Comparisons of int32 run on the host, and their results stay there.
+      const std::optional<TensorType> compared = TypeAttr(AttrsOf(id), "T");
+      return compared && compared->dtype == DataType::kInt32;
+    }
+    default:
+      return false;
+  }
+}
+
+void Applier::ShareBuffers(Sharing sharing, Node* node) const {
+  if (node->inputs.empty() || node->outputs.empty()) return;
+  const size_t limit = std::numeric_limits<int16_t>::max();
+  switch (sharing) {
+    case Sharing::kOwn:
+      break;
+    case Sharing::kAliasFirst:
+      for (OutputInfo& output : node->outputs) output.alias_of = 0;
+      break;
+    case Sharing::kAliasEach:
+      for (size_t i = 0; i < std::min({node->outputs.size(), node->inputs.size(), limit}); ++i) {
+        node->outputs[i].alias_of = static_cast<int16_t>(i);
+      }
+      break;
+    case Sharing::kReuseFirst:
+      node->outputs[0].may_reuse = 0;
+      break;
+    case Sharing::kReuseEqual:
+      node->outputs[0].may_reuse = kReuseAny;
+      break;
+  }
+}
+
+void Applier::ApplyOutputs(NodeId id) {
+  Node& node = graph_.node(id);
+  const OpFacts facts = FindFacts(node.op);
+  const bool holds_state = node.op == "ReadVariableOp" || node.op == "Const" ||
+                           node.op == "HostConst" || node.op == "_Arg" || node.op == "_DeviceArg";
+  for (size_t port = 0; port < node.outputs.size(); ++port) {
+    OutputInfo& output = node.outputs[port];
+    output.host_memory = LivesOnHost(id, facts, port);
+    output.persistent = holds_state || output.type.is_ref;
+  }
+  ShareBuffers(facts.sharing, &node);
+}
+
+// The node that makes the handle an input stands for, found through forwarding nodes.
+NodeId Applier::HandleSource(Input handle) const {
+  constexpr int kMaxSteps = 64;  // forwarding chains are short; a loop of them must end
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const Node& from = graph_.node(handle.node);
+    const int16_t slot = graph_.output(handle).alias_of;
+    if (slot < 0 || static_cast<size_t>(slot) >= from.inputs.size()) return handle.node;
+    handle = from.inputs[static_cast<size_t>(slot)];
+  }
+  return kNoNode;
+}
+
+// Learns the size of a variable from a node that reads or writes it whole.
+void Applier::CollectVariable(NodeId id) {
+  const Node& node = graph_.node(id);
+  if (node.inputs.empty() || graph_.output(node.inputs[0]).type.dtype != DataType::kResource) {
+    return;
+  }
+  std::optional<int64_t> bytes;
+  if (node.op == "ReadVariableOp" && !node.outputs.empty()) {
+    bytes = SizeBytes(node.outputs[0].type);
+  } else if (node.op.starts_with("Assign") && node.inputs.size() == 2) {
+    bytes = SizeBytes(graph_.output(node.inputs[1]).type);
+  } else if (node.op.starts_with("ResourceApply")) {
+    for (const Input& in : node.inputs) {
+      const std::optional<int64_t> size = SizeBytes(graph_.output(in).type);
+      if (size) bytes = std::max(bytes.value_or(0), *size);
+    }
+  }
+  if (!bytes) return;
+  // A slot of the optimizer has the variable's size too.
+  for (const Input& in : node.inputs) {
+    if (graph_.output(in).type.dtype != DataType::kResource) continue;
+    const NodeId source = HandleSource(in);
+    if (source != kNoNode) variable_bytes_.try_emplace(source, *bytes);
+  }
+}
+
+// Bytes of the variable whose handle or reference the node makes; 0 when it is counted elsewhere
+// or not known.
+int64_t Applier::HandleBytes(NodeId id) {
+  const AttrList attrs = AttrsOf(id);
+  std::string shared(StringAttr(attrs, "shared_name").value_or(""));
+  if (!shared.empty()) shared += '\0' + std::string(StringAttr(attrs, "container").value_or(""));
+  if (const auto unique = IntAttr(attrs, "_resource_arg_unique_id")) {
+    shared = "\0arg" + std::to_string(*unique);
+  }
+  if (!shared.empty() && !counted_.insert(shared).second) return 0;
+  TensorType type = TypeAttr(attrs, "dtype").value_or(TensorType());
+  type.shape = ShapeAttr(attrs, "shape").value_or(Shape());
+  if (type.dtype == DataType::kResource) {
+    const auto dtypes = TypeListAttr(attrs, "_handle_dtypes");
+    const auto shapes = ShapeListAttr(attrs, "_handle_shapes");
+    type = dtypes && !dtypes->empty() ? (*dtypes)[0] : TensorType();
+    type.shape = shapes && !shapes->empty() ? (*shapes)[0] : Shape();
+  }
+  if (const std::optional<int64_t> bytes = SizeBytes(type)) return *bytes;
+  const auto learnt = variable_bytes_.find(id);
+  return learnt == variable_bytes_.end() ? 0 : learnt->second;
+}
+
+void Applier::ApplyState(NodeId id) {
+  Node& node = graph_.node(id);
+  if (node.outputs.empty()) return;
+  const OutputInfo& output = node.outputs[0];
+  const bool makes_handle = node.op == "VarHandleOp" || node.op == "VariableV2" ||
+                            node.op == "Variable" ||
+                            (node.Has(kSource) && output.type.dtype == DataType::kResource);
+  if (makes_handle) {
+    node.state_bytes = HandleBytes(id);
+  } else if (node.Has(kSource) && output.persistent && !output.host_memory) {
+    node.state_bytes = SizeBytes(output.type).value_or(0);
+  }
+}
+
+// The value of an int32 scalar input that comes from a Const.
+std::optional<int32_t> Applier::KeyInput(NodeId id, size_t slot) const {
+  const Node& node = graph_.node(id);
+  if (slot >= node.inputs.size()) return std::nullopt;
+  const NodeId source = HandleSource(node.inputs[slot]);
+  if (source == kNoNode || graph_.node(source).op != "Const") return std::nullopt;
+  return Int32ScalarAttr(AttrsOf(source), "value");
+}
+
+void Applier::CollectGroup(NodeId id) {
+  Node& node = graph_.node(id);
+  if (!node.Has(kCollective)) return;
+  node.sync_group = -1;
+  const AttrList attrs = AttrsOf(id);
+  std::optional<int64_t> group, instance, size;
+  if (node.op == "NcclAllReduce") {
+    const std::string_view name = StringAttr(attrs, "shared_name").value_or("");
+    if (name.empty()) return;
+    Group& found = groups_["nccl " + std::string(name)];
+    found.members.push_back(id);
+    found.size = IntAttr(attrs, "num_devices").value_or(-1);
+    return;
+  }
+  if (IntAttr(attrs, "instance_key")) {
+    group = IntAttr(attrs, "group_key");
+    instance = IntAttr(attrs, "instance_key");
+    size = IntAttr(attrs, "group_size");
+  } else {
+    // V2: (input, group_size, group_key, instance_key, ...); a receiver has no input.
+    const size_t first = node.op == "CollectiveBcastRecvV2" ? 0 : 1;
+    if (!node.op.ends_with("V2") || node.op == "CollectiveAssignGroupV2") return;
+    size = KeyInput(id, first);
+    group = KeyInput(id, first + 1);
+    instance = KeyInput(id, first + 2);
+  }
+  if (!group || !instance) return;
+  Group& found = groups_["key " + std::to_string(*group) + " " + std::to_string(*instance)];
+  found.members.push_back(id);
+  found.size = size.value_or(-1);
+}
+
+// Numbers the groups whose members are all in this graph.
+void Applier::ApplyGroups() {
+  int32_t next = 1;
+  for (const auto& [key, group] : groups_) {
+    if (group.size != static_cast<int64_t>(group.members.size())) continue;
+    const int32_t number = group.size == 1 ? 0 : next++;
+    for (const NodeId id : group.members) graph_.node(id).sync_group = number;
+  }
+}
+
+}  // namespace
+
+void ApplyOpTable(const RawGraph& raw, Graph* graph) { Applier(raw, graph).Run(); }
+
+}  // namespace tflms
