@@ -19,7 +19,7 @@ class Relaxer {
  public:
   Relaxer(const Problem& problem, const Steps& steps, int64_t budget_bytes, Plan* plan)
       : problem_(problem), steps_(steps), budget_bytes_(budget_bytes), plan_(plan) {
-    bytes_at_ = PlannedMemory(problem, *plan).bytes_at;
+    view_ = PlannedMemory(problem, *plan);
     first_.resize(plan->swaps.size());
     for (size_t i = 0; i < first_.size(); ++i) {
       first_[i] = i == 0 || plan->swaps[i - 1].buffer != plan->swaps[i].buffer;
@@ -36,10 +36,7 @@ class Relaxer {
     for (size_t i : by_length) {
       // The first gap holds the copy out that later gaps of the buffer live on.
       if (first_[i] && HasKeptLaterGap(i)) continue;
-      const auto [from, to] = AwayPositions(i);
-      if (!Fits(from, to, Bytes(i))) continue;
-      Add(from, to, Bytes(i));
-      keep_[i] = false;
+      if (TryStay(AwayPositions(i), Bytes(i))) keep_[i] = false;
     }
   }
 
@@ -53,8 +50,7 @@ class Relaxer {
       while (trigger - 1 >= limit && trigger - 1 >= back - max_ahead) {
         // Back one step earlier: it is there while the present trigger op runs as well.
         const int32_t from = PositionOfStep(trigger - 1) + 1, to = PositionOfStep(trigger);
-        if (!Fits(from, to, Bytes(i))) break;
-        Add(from, to, Bytes(i));
+        if (!TryStay({from, to, from, to}, Bytes(i))) break;
         --trigger;
       }
       swap.trigger = steps_.op[Index(trigger)];
@@ -68,9 +64,8 @@ class Relaxer {
       const int32_t trigger = Step(swap.trigger);
       int32_t sync = Step(swap.sync);
       while (sync < trigger) {
-        const int32_t from = PositionOfStep(sync), to = PositionOfStep(sync + 1) - 1;
-        if (!Fits(from, to, Bytes(i))) break;
-        Add(from, to, Bytes(i));
+        const int32_t from = PositionOfStep(sync), next = PositionOfStep(sync + 1);
+        if (!TryStay({from, next - 1, from + 1, next}, Bytes(i))) break;
         ++sync;
       }
       swap.sync = steps_.op[Index(sync)];
@@ -103,30 +98,43 @@ class Relaxer {
     }
     return false;
   }
-  // Positions during which the swap keeps its buffer off the device.
-  std::pair<int32_t, int32_t> AwayPositions(size_t i) const {
+  // Where a buffer that is away would be if it stayed: positions in the `running` and in the
+  // `waiting` view, ends included.
+  struct Away {
+    int32_t running_from, running_to, waiting_from, waiting_to;
+  };
+  Away AwayPositions(size_t i) const {
     const SwapGap& swap = plan_->swaps[i];
-    const int32_t leave = steps_.position[Index(swap.leave_after)];
-    const int32_t from = !first_[i] ? leave + 1
-                         : swap.sync != kNoOp ? steps_.position[Index(swap.sync)]
-                                              : steps_.position[Index(swap.back_for)] + 1;
-    return {from, steps_.position[Index(swap.trigger)]};
-  }
-  bool Fits(int32_t from, int32_t to, int64_t bytes) const {
-    for (int32_t p = from; p <= to; ++p) {
-      if (bytes_at_[Index(p)] + bytes > budget_bytes_) return false;
+    const int32_t back = steps_.position[Index(swap.trigger)];
+    if (!first_[i]) {
+      const int32_t from = steps_.position[Index(swap.leave_after)] + 1;
+      return {from, back, from, back};
     }
-    return true;
+    // Without anyone waiting it may never have been away.
+    if (swap.sync == kNoOp) return {1, 0, 1, 0};
+    const int32_t from = steps_.position[Index(swap.sync)];
+    return {from, back, from + 1, back};
   }
-  void Add(int32_t from, int32_t to, int64_t bytes) {
-    for (int32_t p = from; p <= to; ++p) bytes_at_[Index(p)] += bytes;
+  // Adds `bytes` at those positions if the budget allows it at all of them.
+  bool TryStay(const Away& away, int64_t bytes) {
+    const auto fits = [&](const std::vector<int64_t>& at, int32_t from, int32_t to) {
+      for (int32_t p = from; p <= to; ++p) {
+        if (at[Index(p)] + bytes > budget_bytes_) return false;
+      }
+      return true;
+    };
+    if (!fits(view_.running, away.running_from, away.running_to)) return false;
+    if (!fits(view_.waiting, away.waiting_from, away.waiting_to)) return false;
+    for (int32_t p = away.running_from; p <= away.running_to; ++p) view_.running[Index(p)] += bytes;
+    for (int32_t p = away.waiting_from; p <= away.waiting_to; ++p) view_.waiting[Index(p)] += bytes;
+    return true;
   }
 
   const Problem& problem_;
   const Steps& steps_;
   const int64_t budget_bytes_;
   Plan* plan_;
-  std::vector<int64_t> bytes_at_;
+  MemoryView view_;
   std::vector<bool> first_;  // by swap: first of its buffer
   std::vector<bool> keep_;   // by swap
 };

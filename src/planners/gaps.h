@@ -43,7 +43,7 @@ bool PlaceGap(const Gap& gap, const Steps& steps, int32_t ahead, bool synchronis
 
 // Makes a plan that fits cheaper without making it unfit: drops swaps whose buffer can stay
 // (shortest gaps first), then moves triggers earlier (at most `max_ahead` steps ahead) and sync ops
-// later, wherever bytes_at stays within `budget_bytes`. O(sum of gap lengths).
+// later, wherever memory stays within `budget_bytes`. O(sum of gap lengths).
 void RelaxPlan(const Problem& problem, const Steps& steps, int64_t budget_bytes, int32_t max_ahead,
                Plan* plan);
 

@@ -13,6 +13,7 @@
 #include "src/base/bytes_text.h"
 #include "src/graph/laws.h"
 #include "src/graph/verifier.h"
+#include "src/planners/order.h"
 #include "src/planners/planner.h"
 #include "src/rewrite/plan_request.h"
 #include "src/rewrite/problem_builder.h"
@@ -89,9 +90,10 @@ void Describe(const Graph& graph, const Options& options, const ProblemMap& map,
   }
 }
 
-// The graph's peak as it came: the worst of what the runtime's own order may be.
-int64_t PeakAsItCame(const Problem& problem, const std::vector<NodeId>& order) {
-  return PlannedMemory(problem, {order, false, {}}).peak_bytes;
+// The peak of the graph as it came, run first-ready first-run as a runtime without order edges does.
+int64_t PeakAsItCame(const Problem& problem) {
+  const Plan plan{MakeOrder(problem, OrderPolicy::kReadyFirst), false, {}};
+  return PlannedMemory(problem, plan).peak_bytes;
 }
 
 void DescribePlan(const ProblemMap& map, const Plan& plan, Report* report) {
@@ -106,10 +108,9 @@ void DescribePlan(const ProblemMap& map, const Plan& plan, Report* report) {
     if (swapped.insert(swap.buffer).second) report->swap_out_bytes += bytes;
   }
   report->swapped_tensors = static_cast<int64_t>(swapped.size());
-  const int64_t min_bytes = report->budget_bytes;
-  if (min_bytes > 0 && view.peak_bytes > min_bytes) {
+  if (report->budget_bytes > 0 && view.peak_bytes > report->budget_bytes) {
     report->notes.push_back("the predicted peak " + FormatBytes(view.peak_bytes) +
-                            " stays above the budget " + FormatBytes(min_bytes) +
+                            " stays above the budget " + FormatBytes(report->budget_bytes) +
                             ": this is the best plan found");
   }
 }
@@ -162,7 +163,7 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   TFLMS_ASSIGN_OR_RETURN(const GraphFacts facts, FindFacts(*graph));
   const ProblemMap map = BuildProblem(*graph, facts, accelerator);
   Describe(*graph, options, map, report);
-  report->peak_bytes_before = PeakAsItCame(map.problem, facts.order);
+  report->peak_bytes_before = PeakAsItCame(map.problem);
   report->peak_bytes_after = report->peak_bytes_before;
   if (map.unknown_peers) {
     return Finish(Outcome::kDeclined,

@@ -12,6 +12,10 @@
 //   u's output is in device memory; its buffer is neither persistent, nor a reference, nor written
 //     by a consumer; its dtype can be copied
 //   u and v run once in every step: root frame, on no branch
+//   the edge runs once in every step and is alone in what it brings: it does not come out of a
+//   Switch, nor go into a Merge, which takes whichever value is there first
+//   the edge is not a Switch's predicate: two Switches belong to one branch when they read one
+//   predicate, and would no longer be seen to
 // An edge that goes through a pair already is left alone and not counted as refused. Other readers
 // of the same output, and its fetch if u is fetched, still read u.
 // Buys: the buffer may leave the device between u's near readers and v. Costs: one copy out and one
@@ -51,6 +55,16 @@ bool BufferMayLeave(const Graph& graph, const BufferTable& buffers, const Input&
          !buffer.ref && !buffer.updated && IsCopyable(output.type.dtype);
 }
 
+// True when the edge belongs to a branch though both its ends run once in every step, or tells
+// branches apart.
+bool IsBranching(const Graph& graph, const SwapEdge& edge) {
+  const Node& reader = graph.node(edge.reader);
+  const Input& in = reader.inputs[static_cast<size_t>(edge.slot)];
+  const bool predicate =
+      reader.Has(kSwitch) && static_cast<size_t>(edge.slot) + 1 == reader.inputs.size();
+  return predicate || reader.Has(kMerge) || graph.node(in.node).Has(kSwitch);
+}
+
 // The side condition for an edge that exists and is not swapped yet.
 bool MaySwap(const RewriteState& state, const BufferTable& buffers, const SwapEdge& edge) {
   const Graph& graph = *state.graph;
@@ -59,7 +73,8 @@ bool MaySwap(const RewriteState& state, const BufferTable& buffers, const SwapEd
          graph.node(in.node).role == NodeRole::kOriginal &&
          graph.node(edge.reader).role == NodeRole::kOriginal &&
          OnSameAccelerator(graph, in.node, edge.reader) && RunsOnceAStep(state, in.node) &&
-         RunsOnceAStep(state, edge.reader) && BufferMayLeave(graph, buffers, in);
+         RunsOnceAStep(state, edge.reader) && !IsBranching(graph, edge) &&
+         BufferMayLeave(graph, buffers, in);
 }
 
 // Hands out names under the reserved prefix: "tflms/<kind>/<tensor>", then with "_1", "_2", ...

@@ -43,19 +43,27 @@ class Intervals {
 MemoryView PlannedMemory(const Problem& problem, const Plan& plan) {
   const int32_t n = static_cast<int32_t>(plan.order.size());
   const std::vector<int32_t> position = Positions(plan.order);
-  Intervals device(Index(n)), host(Index(n));
   const Residency residency = FindResidency(problem, plan, position);
-  for (const Stay& stay : residency.on_device) device.Add(stay.from, stay.to, stay.size_bytes);
+  Intervals running(Index(n)), waiting(Index(n)), host(Index(n));
+  for (const Stay& stay : residency.on_device) {
+    running.Add(stay.from, stay.to, stay.size_bytes);
+    // Made by the op at `from`: not there while that op waits, unless in the place of another.
+    const bool made_here = stay.made && stay.takes_from < 0;
+    const int32_t to = stay.until_sync ? stay.to + 1 : stay.to;
+    waiting.Add(made_here ? stay.from + 1 : stay.from, to, stay.size_bytes);
+  }
   for (const Stay& stay : residency.on_host) host.Add(stay.from, stay.to, stay.size_bytes);
   for (int32_t p = 0; p < n; ++p) {
-    device.Add(p, p, problem.ops[Index(plan.order[Index(p)])].workspace_bytes);
+    running.Add(p, p, problem.ops[Index(plan.order[Index(p)])].workspace_bytes);
   }
   MemoryView view;
-  view.bytes_at = device.Sums(problem.persistent_bytes);
+  view.running = running.Sums(problem.persistent_bytes);
+  view.waiting = waiting.Sums(problem.persistent_bytes);
   view.peak_bytes = problem.persistent_bytes;
   for (int32_t p = 0; p < n; ++p) {
-    if (view.bytes_at[Index(p)] > view.peak_bytes || view.peak_position < 0) {
-      view.peak_bytes = std::max(view.peak_bytes, view.bytes_at[Index(p)]);
+    const int64_t bytes = std::max(view.running[Index(p)], view.waiting[Index(p)]);
+    if (bytes > view.peak_bytes || view.peak_position < 0) {
+      view.peak_bytes = std::max(view.peak_bytes, bytes);
       view.peak_position = p;
     }
   }

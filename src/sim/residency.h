@@ -26,6 +26,8 @@ struct Stay {
   int64_t size_bytes = 0;
   int64_t takes_from = -1;  // index of the stay whose memory this one takes over, or -1
   bool handed_on = false;   // some stay takes this one's memory over
+  bool made = false;        // begins with the buffer's producer, not with a swap-in
+  bool until_sync = false;  // ends because the op right behind `to` waits for its swap-out
 };
 
 struct Residency {

@@ -164,7 +164,7 @@ class Run {
 
   const Problem& problem_;
   const Plan& plan_;
-  const Machine& machine_;
+  const Machine machine_;
   const std::vector<int32_t> position_;
   // By op: the plan's gaps that return for it, are waited for, triggered or begun by it.
   std::vector<std::vector<size_t>> back_for_, sync_, triggers_, leave_;

@@ -6,7 +6,10 @@
 //   PlannedMemory   memory by position with no clock, under the slowest copies the plan allows: a
 //                   swapped buffer is on the device until its sync op starts (until its return,
 //                   when nobody waits), and again from the end of its trigger. The peak therefore
-//                   holds for every link speed, as long as the order is pinned. O(ops + accesses).
+//                   holds for every link speed, as long as the order is pinned. Two moments count
+//                   at each position: `running`, while its op runs, and `waiting`, just before it
+//                   starts, when its outputs are not there yet but what it waits for to leave
+//                   still is, and what was triggered is back already. O(ops + accesses).
 //   Simulate        the same plan on a machine with a clock: three lanes that each do one thing at
 //                   a time in first-in-first-out order (compute, copies out, copies in). An op
 //                   starts when its inputs are resident and its waits are over; copies take
@@ -29,8 +32,9 @@ struct Machine {
 };
 
 struct MemoryView {
-  std::vector<int64_t> bytes_at;  // device bytes while the op at each position runs
-  int64_t peak_bytes = 0;         // max of bytes_at; persistent bytes when there is no op
+  std::vector<int64_t> running;  // device bytes while the op at each position runs
+  std::vector<int64_t> waiting;  // device bytes just before it starts
+  int64_t peak_bytes = 0;        // max of both; persistent bytes when there is no op
   int32_t peak_position = -1;
   int64_t host_peak_bytes = 0;    // bytes of swapped buffers on the host
 };

@@ -67,7 +67,10 @@ const char* PluginState::TakeDeviceType(bool wanted, const std::string& device_t
     return taken_types_.emplace_back(device_type).c_str();
   }
   std::string type = kOffType;
-  for (int number = 2; taken(type); ++number) type = kOffType + ("_" + std::to_string(number));
+  for (int number = 2; taken(type); ++number) {
+    type = kOffType;
+    type.append("_").append(std::to_string(number));
+  }
   return taken_types_.emplace_back(std::move(type)).c_str();
 }
 

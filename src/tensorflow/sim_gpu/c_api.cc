@@ -12,6 +12,7 @@
 #include "device.h"
 #include "kernels.h"
 #include "simulator.h"
+#include "uncompiled_calls.h"
 
 namespace {
 
@@ -44,8 +45,10 @@ Settings SettingsOf(const TflmsSimGpuSettings& from) {
 absl::Status Start(const Settings& settings) {
   absl::Status status = tflms::sim_gpu::StartSimulator(settings);
   if (status.ok()) status = tflms::sim_gpu::RegisterDeviceFactory();
-  if (status.ok()) tflms::sim_gpu::RegisterKernels(settings.device_type);
-  return status;
+  if (!status.ok()) return status;
+  tflms::sim_gpu::RegisterKernels(settings.device_type);
+  tflms::sim_gpu::RunCallsUncompiled(settings.device_type);
+  return absl::OkStatus();
 }
 
 DeviceState* StateOf(int32_t device) {

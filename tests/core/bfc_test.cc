@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The allocator model: the rules one by one, and its invariants under random use.
+
+#include "src/sim/bfc.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/core/random_problem.h"
+
+namespace tflms {
+namespace {
+
+TEST(Bfc, RoundsTo256Bytes) {
+  BfcModel model(1 << 20);
+  EXPECT_EQ(model.Allocate(1), 0);
+  EXPECT_EQ(model.Allocate(257), 256);
+  EXPECT_EQ(model.in_use_bytes(), 256 + 512);
+}
+
+TEST(Bfc, SplitsOnlyFromTwiceTheRequest) {
+  BfcModel model(1024);
+  EXPECT_EQ(model.Allocate(768), 0);  // 1024 < 2 * 768: all of it goes
+  EXPECT_EQ(model.in_use_bytes(), 1024);
+  model.Free(0);
+  EXPECT_EQ(model.Allocate(512), 0);  // 1024 >= 2 * 512: split
+  EXPECT_EQ(model.in_use_bytes(), 512);
+}
+
+TEST(Bfc, SplitsALargeRestWhateverTheShare) {
+  const int64_t mib = int64_t{1} << 20;
+  BfcModel model(1000 * mib);
+  model.Allocate(600 * mib);
+  EXPECT_EQ(model.in_use_bytes(), 600 * mib);  // rest 400 MiB >= 128 MiB
+}
+
+TEST(Bfc, TakesTheSmallestChunkThatIsLargeEnough) {
+  BfcModel model(8192);
+  const int64_t a = model.Allocate(1024), b = model.Allocate(256), c = model.Allocate(512);
+  const int64_t d = model.Allocate(256);
+  model.Free(a);
+  model.Free(c);
+  EXPECT_EQ(model.Allocate(512), c);
+  EXPECT_NE(b, d);
+}
+
+TEST(Bfc, JoinsFreeNeighbours) {
+  BfcModel model(1024);
+  const int64_t a = model.Allocate(256), b = model.Allocate(256), c = model.Allocate(256);
+  model.Free(a);
+  model.Free(c);
+  EXPECT_EQ(model.largest_free_bytes(), 512);
+  EXPECT_EQ(model.Allocate(1024), -1);
+  model.Free(b);
+  EXPECT_EQ(model.largest_free_bytes(), 1024);
+  EXPECT_EQ(model.Allocate(1024), 0);
+}
+
+TEST(Bfc, FreeingWhatIsNotAllocatedIsIgnored) {
+  BfcModel model(1024);
+  model.Free(0);
+  model.Free(77);
+  EXPECT_EQ(model.in_use_bytes(), 0);
+  EXPECT_EQ(model.Allocate(1024), 0);
+}
+
+TEST(Bfc, RandomUseNeverOverlapsAndComesBackWhole) {
+  std::mt19937 random(7);
+  const int64_t capacity = 1 << 20;
+  BfcModel model(capacity);
+  std::vector<std::pair<int64_t, int64_t>> held;  // (offset, asked)
+  for (int i = 0; i < 20000; ++i) {
+    if (random() % 2 == 0 || held.empty()) {
+      const int64_t size = 1 + static_cast<int64_t>(random() % 20000);
+      const int64_t at = model.Allocate(size);
+      if (at < 0) continue;
+      ASSERT_LE(at + size, capacity);
+      for (const auto& [offset, asked] : held) {
+        ASSERT_TRUE(at + size <= offset || offset + asked <= at);
+      }
+      held.emplace_back(at, size);
+    } else {
+      const size_t victim = random() % held.size();
+      model.Free(held[victim].first);
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+  }
+  for (const auto& [offset, asked] : held) model.Free(offset);
+  EXPECT_EQ(model.in_use_bytes(), 0);
+  EXPECT_EQ(model.largest_free_bytes(), capacity);
+}
+
+TEST(Bfc, ReplaySaysWhereItFails) {
+  const Problem problem = TrainingProblem(4, 1024, 1024);
+  std::vector<OpId> order;
+  for (OpId op = 0; op < static_cast<OpId>(problem.ops.size()); ++op) order.push_back(op);
+  const Plan plan{order, false, {}};
+  EXPECT_TRUE(ReplayBfc(problem, plan, 64 * 1024, 3).fits);
+  const BfcReplayResult small = ReplayBfc(problem, plan, 3 * 1024, 1);
+  EXPECT_FALSE(small.fits);
+  EXPECT_EQ(small.failed_position, 3);
+  EXPECT_EQ(small.failed_bytes, 1024);
+}
+
+}  // namespace
+}  // namespace tflms
