@@ -99,6 +99,11 @@ bool TakesOrderEdges(const RewriteState& state, NodeId id) {
          !node.Has(kSource | kPinnedOutside | kCompiled | kControlFlowFlags);
 }
 
+std::span<const NodeId> OwnControls(const Node& node) {
+  const auto added = static_cast<size_t>(node.added_controls);
+  return std::span(node.control_inputs).first(node.control_inputs.size() - added);
+}
+
 bool OnSameAccelerator(const Graph& graph, NodeId a, NodeId b) {
   return graph.kind_of(a) == DeviceKind::kAccelerator &&
          graph.node(a).device == graph.node(b).device;

@@ -9,6 +9,7 @@
 #define TFLMS_RULES_EDIT_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "src/graph/graph.h"
@@ -49,6 +50,9 @@ bool CameWithGraph(const RewriteState& state, NodeId id);
 // branches, has to be run to have a value, is no control flow and in no part that a compiler takes
 // over, and waits for nothing but its inputs.
 bool TakesOrderEdges(const RewriteState& state, NodeId id);
+
+// The control inputs that rules have not added. Valid until the node changes.
+std::span<const NodeId> OwnControls(const Node& node);
 
 // True when both nodes are on one and the same accelerator.
 bool OnSameAccelerator(const Graph& graph, NodeId a, NodeId b);

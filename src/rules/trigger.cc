@@ -38,7 +38,7 @@ namespace {
 size_t Index(NodeId id) { return static_cast<size_t>(id); }
 
 // True when the node runs at the start of the step, whatever else does: state is read as soon as
-// its handle is there.
+// its handle is there. Order edges of rules do not count, so that a second run decides alike.
 bool RunsAtStart(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.Has(kSource)) return true;
@@ -46,11 +46,12 @@ bool RunsAtStart(const Graph& graph, NodeId id) {
   const auto at_start = [&](NodeId from) {
     const Node& before = graph.node(from);
     return before.Has(kSource) ||
-           (before.Has(kParameterised) && before.inputs.empty() && before.control_inputs.empty());
+           (before.Has(kParameterised) && before.inputs.empty() && OwnControls(before).empty());
   };
+  const auto own = OwnControls(node);
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](const Input& in) { return at_start(in.node); }) &&
-         std::all_of(node.control_inputs.begin(), node.control_inputs.end(), at_start);
+         std::all_of(own.begin(), own.end(), at_start);
 }
 
 class Triggers {

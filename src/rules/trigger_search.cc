@@ -47,7 +47,7 @@ NodeId TriggerSearch::DirectOrder(NodeId reader, NodeId in, LevelWindow window,
   };
   const auto expand = [&](NodeId id) {
     for (const Input& input : graph.node(id).inputs) enter(input.node, id);
-    for (NodeId from : graph.node(id).control_inputs) enter(from, id);
+    for (NodeId from : OwnControls(graph.node(id))) enter(from, id);
   };
   expand(reader);
   while (!open.empty() && edges < kMaxWalk && tests < kMaxTests) {

@@ -9,9 +9,11 @@
 //
 // "Other inputs" are those that do not come back from the host themselves. In a gradient the chain
 // is the backward path: next to the swapped activation, v reads the gradient from the layer behind
-// it. Levels are those of the graph as it came. Both walks look at a bounded number of edges (see
-// kMaxWalk), so that thousands of swaps cost time near linear in their number; the chain needs one
-// step a level and so reaches further back than the direct order when levels are wide.
+// it. Levels and paths are those of the graph as it came, so that a second run finds the same.
+//
+// Both walks look at a bounded number of edges (kMaxWalk), so that thousands of swaps cost time
+// near linear in their number. The chain needs one step a level and so reaches further back than
+// the direct order where levels are wide.
 
 #ifndef TFLMS_RULES_TRIGGER_SEARCH_H_
 #define TFLMS_RULES_TRIGGER_SEARCH_H_

@@ -203,6 +203,13 @@ const Refusal kRefusals[] = {
        g->b.node(g->u).frame_name = "loop";
      }},
     {"OnABranch", [](Bridge* g) { g->b.node(g->m).flags |= kSwitch; }},
+    {"PredicateOfASwitch", [](Bridge* g) { g->b.node(g->v).flags |= kSwitch; }},
+    {"OutOfASwitch",
+     [](Bridge* g) {
+       g->b.node(g->u).flags |= kSwitch;
+       g->b.node(g->v).flags |= kMerge;  // so that both ends are outside the branch
+     }},
+    {"IntoAMerge", [](Bridge* g) { g->b.node(g->v).flags |= kMerge; }},
     {"ReaderIsASwapNode", [](Bridge* g) { g->b.node(g->v).role = NodeRole::kSwapOut; }},
     {"ProducerIsASwapNode", [](Bridge* g) { g->b.node(g->u).role = NodeRole::kSwapOut; }},
 };
