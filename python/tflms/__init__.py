@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tflms._control import disable, enable, is_enabled
-from tflms._errors import TflmsError, TooLateError
+from tflms._errors import TflmsError
 from tflms._options import Option, OptionTable, options
 from tflms._report import Report, ReportList, RuleCount, SkipCount, report
 from tflms._simulated_gpu import (
@@ -51,7 +51,6 @@ __all__ = [
     "SkipCount",
     "Stats",
     "TflmsError",
-    "TooLateError",
     "__version__",
     "disable",
     "enable",

@@ -50,21 +50,33 @@ class _ThenLoader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds ``tensorflow`` once, as Python would have, and attaches what is to follow."""
+    """Finds ``tensorflow`` as Python would have, and attaches what is to follow.
+
+    It stays until the module is run: many programs look for a spec without importing it.
+    """
 
     def __init__(self, after: Callable[[], None]) -> None:
         self._after = after
+        self._searching = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != "tensorflow":
+        if fullname != "tensorflow" or self._searching:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._searching = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._searching = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _ThenLoader(spec.loader, self._after)
+            spec.loader = _ThenLoader(spec.loader, self._finish)
         return spec
+
+    def _finish(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._after()
 
 
 def _complain(what: str, error: BaseException) -> None:

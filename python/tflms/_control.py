@@ -7,7 +7,7 @@ from typing import Any
 
 from tflms import _keras, _tensorflow
 from tflms._budget import find_budget
-from tflms._errors import TooLateError
+from tflms._errors import TflmsError
 from tflms._library import library
 from tflms._options import set_by_environment
 
@@ -47,8 +47,7 @@ def enable(
     default. ``print(tflms.options())`` shows all options with range and present value.
 
     Args:
-        device_type: accelerator type, as in ``/device:GPU:0``. Default ``GPU``. Fixed once the
-            first call has been made.
+        device_type: accelerator type, as in ``/device:GPU:0``. Default ``GPU``.
         host_device: device of the swapped tensors, same job and task. Default ``CPU:0``.
         budget_bytes: device memory that a step may use. Default 0: the memory limit of the
             simulated GPU, or of the real one where it can be told, else not known.
@@ -72,7 +71,6 @@ def enable(
 
     Raises:
         ValueError: a value is out of range; the message lists what is allowed.
-        TooLateError: the device type differs from that of an earlier call.
         TflmsError: TensorFlow is missing, broken or older than 2.13.
     """
     values = {name: value for name, value in locals().items() if value is not None}
@@ -85,25 +83,29 @@ def _enable(values: dict[str, Any]) -> None:
     plugin = library()
     before = plugin.settings()
     plugin.configure(True, values)  # raises on bad values, settings unchanged
-    options = plugin.settings()["options"]
-    device_type = str(options["device_type"])
-    registered = before["registered_device_type"]
-    if registered and registered != device_type:
-        plugin.configure(bool(before["on"]), before["options"])
-        raise TooLateError(
-            f"tflms is at work for device type {registered!r} in this process and cannot change to "
-            f"{device_type!r}. Give device_type= (or TFLMS_DEVICE_TYPE) in the first call."
-        )
+    device_type = str(plugin.settings()["options"]["device_type"])
     if "budget_bytes" not in values and not set_by_environment("budget_bytes"):
         budget = find_budget(device_type)
         if budget:
             plugin.configure(True, {**values, "budget_bytes": budget})
     if not before["on"]:
         plugin.clear_reports()
-    if not registered:
+    if device_type not in before["registered_device_types"]:
         _tensorflow.load_plugin(plugin.path)
+        _check_registered(device_type)
     _tensorflow.warn_about_earlier_functions()
     _keras.turn_off_automatic_compilation()
+
+
+def _check_registered(device_type: str) -> None:
+    """Raises when the plugin was loaded but did not register; it has logged why."""
+    plugin = library()
+    if device_type not in plugin.settings()["registered_device_types"]:
+        plugin.configure(False, {})
+        raise TflmsError(
+            f"the plugin did not register for device type {device_type!r}; the line it logged "
+            "says why. Another copy of tflms in this process may have done so: uninstall one."
+        )
 
 
 def disable() -> None:
@@ -118,4 +120,4 @@ def disable() -> None:
 def is_enabled() -> bool:
     """Whether graphs are being rewritten."""
     plugin_settings = library().settings()
-    return bool(plugin_settings["on"]) and bool(plugin_settings["registered_device_type"])
+    return bool(plugin_settings["on"]) and bool(plugin_settings["registered_device_types"])

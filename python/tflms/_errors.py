@@ -6,7 +6,3 @@ from __future__ import annotations
 
 class TflmsError(RuntimeError):
     """tflms cannot do what was asked; the message says why and what to try."""
-
-
-class TooLateError(TflmsError):
-    """The request had to come earlier in the life of the process."""

@@ -98,8 +98,15 @@ class Library:
             raise ValueError(error)
 
     def settings(self) -> dict[str, Any]:
-        """``{"on": bool, "registered_device_type": str, "options": {name: value}}``."""
-        return dict(self._json(self._api.settings()) or {})
+        """What is in force: ``on``, ``options`` by name, ``registered_device_types``, ...
+
+        Raises:
+            ValueError: the environment sets an option to a value that is not allowed.
+        """
+        settings = dict(self._json(self._api.settings()) or {})
+        if settings.get("error"):
+            raise ValueError(settings["error"])
+        return settings
 
     def reports(self) -> dict[str, Any]:
         """``{"graphs_seen": n, "reports": [...]}``, oldest report first."""

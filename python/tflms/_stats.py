@@ -102,7 +102,7 @@ def stats() -> Stats:
     settings = library().settings()
     in_use, peak = _host_bytes()
     return Stats(
-        enabled=bool(settings["on"]) and bool(settings["registered_device_type"]),
+        enabled=bool(settings["on"]) and bool(settings["registered_device_types"]),
         graphs_seen=int(library().reports()["graphs_seen"]),
         graphs_rewritten=len({r.graph for r in rewritten}),
         nodes_added=_total(rewritten, "nodes_added"),

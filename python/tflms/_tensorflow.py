@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import re
 import warnings
 from pathlib import Path
@@ -14,6 +15,8 @@ from tflms._errors import TflmsError
 
 OLDEST_VERSION = (2, 13)
 NEWEST_TESTED_VERSION = (2, 21)
+
+_spellings = itertools.count(1)
 
 
 def require() -> Any:
@@ -66,17 +69,20 @@ def _dotted(version: tuple[int, int]) -> str:
 
 
 def load_plugin(path: Path) -> None:
-    """Makes TensorFlow load the plugin and register its graph optimizer.
+    """Makes TensorFlow load the plugin and register its graph optimizer once more.
 
     TensorFlow's own ``load_pluggable_device_library`` also lists the physical devices anew, which
     forgets settings such as memory growth; the plugin brings no device, so that step is left out.
+    TensorFlow loads each path once: a second registration (for another device type) needs another
+    spelling of the same path.
     """
     load_library = importlib.import_module("tensorflow.python.framework.load_library")
+    spelling = str(path.parent) + "/" + "./" * next(_spellings) + path.name
     try:
         try:
-            load_library.py_tf.TF_LoadPluggableDeviceLibrary(str(path))
+            load_library.py_tf.TF_LoadPluggableDeviceLibrary(spelling)
         except AttributeError:
-            load_library.load_pluggable_device_library(str(path))
+            load_library.load_pluggable_device_library(spelling)
     except Exception as error:  # TensorFlow raises many types here
         raise TflmsError(f"TensorFlow does not load the plugin {path}: {error}") from error
 

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one training in a child process and brings back what it did.
+
+Devices of a TensorFlow process are fixed once it has started, so everything that needs a device of
+its own kind runs in a process of its own: ``run_child(Job(...))``. The child is ``child.py``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+MARK = "tflms-child-result "
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a child process is to do.
+
+    Attributes:
+        model: a key of ``models.MODELS``.
+        params: the builder's arguments.
+        sim: arguments of ``tflms.simulate_gpu``; ``None``: no simulated GPU.
+        tflms: arguments of ``tflms.enable``; ``None``: not enabled, not even loaded.
+        log_step: the step whose memory events are recorded, 1 the first; 0 none.
+        log_path: where they are written, as JSON.
+    """
+
+    model: str
+    params: dict[str, Any] = field(default_factory=dict)
+    steps: int = 5
+    sim: dict[str, Any] | None = None
+    tflms: dict[str, Any] | None = None
+    inter_op_threads: int = 1
+    intra_op_threads: int = 2
+    log_step: int = 0
+    log_path: str = ""
+
+
+@dataclass
+class Outcome:
+    """What a child process did.
+
+    Attributes:
+        losses: one per step, exact, as ``float.hex()`` writes them.
+        fingerprint: of all weights after the last step.
+        error: ``""``, or name and text of the exception that ended the training.
+        peak_bytes: on device 0, over the steps (not the start of the variables).
+        stats: of each simulated device, as counted from after the build of the model.
+        reports: ``tflms.report()`` as dictionaries.
+        host_peak_bytes: of the whole process.
+    """
+
+    losses: list[str] = field(default_factory=list)
+    fingerprint: str = ""
+    error: str = ""
+    step_seconds: list[float] = field(default_factory=list)
+    peak_bytes: int = 0
+    stats: list[dict[str, int]] = field(default_factory=list)
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    host_peak_bytes: int = 0
+    output: str = ""
+
+    @property
+    def out_of_memory(self) -> bool:
+        return "ResourceExhausted" in self.error
+
+    @property
+    def rewritten(self) -> list[dict[str, Any]]:
+        return [r for r in self.reports if r["outcome"] == "rewritten"]
+
+
+class ChildError(AssertionError):
+    """The child process ended without a result."""
+
+
+def run_child(job: Job, timeout_s: float = 600, environ: dict[str, str] | None = None) -> Outcome:
+    """Runs the job; an exception in the training is an outcome, a crash is an error."""
+    environment = {
+        **os.environ,
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")])),
+        **(environ or {}),
+    }
+    process = subprocess.run(
+        [sys.executable, str(HERE / "child.py"), json.dumps(dataclasses.asdict(job))],
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        env=environment,
+        check=False,
+    )
+    for line in reversed(process.stdout.splitlines()):
+        if line.startswith(MARK):
+            outcome = Outcome(**json.loads(line[len(MARK) :]))
+            outcome.output = process.stdout + process.stderr
+            return outcome
+    raise ChildError(
+        f"{job} ended with status {process.returncode} and no result:\n"
+        f"{process.stdout[-2000:]}\n{process.stderr[-6000:]}"
+    )
+
+
+# ---- used inside the child ----------------------------------------------------------------------
+
+_job: Job | None = None
+
+
+def set_job(job: Job) -> None:
+    global _job
+    _job = job
+
+
+def session_config() -> Any:
+    """The session configuration that fits the job."""
+    import tensorflow as tf
+
+    job = _job or Job(model="")
+    return tf.compat.v1.ConfigProto(
+        inter_op_parallelism_threads=job.inter_op_threads,
+        intra_op_parallelism_threads=job.intra_op_threads,
+    )
