@@ -10,7 +10,7 @@ import sys
 import time
 
 import harness
-from harness import MARK, Job, Outcome
+from harness import MARK, STEP_MARK, Job, Outcome
 
 
 def main() -> None:
@@ -51,6 +51,8 @@ def train(job: Job, outcome: Outcome) -> None:
             loss = training.step()
             outcome.step_seconds.append(time.perf_counter() - began)
             outcome.losses.append(loss.hex())
+            seconds = outcome.step_seconds[-1]
+            print(f"{STEP_MARK}step {number}: loss {loss:.4f}, {seconds:.1f} s", flush=True)
             if gpu is not None and number == job.log_step:
                 write_log(gpu, job.log_path)
     finally:

@@ -12,12 +12,16 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MARK = "tflms-child-result "
+STEP_MARK = "tflms-child-step "
 MIB = 1 << 20
 
 
@@ -82,31 +86,47 @@ class ChildError(AssertionError):
     """The child process ended without a result."""
 
 
-def run_child(job: Job, timeout_s: float = 600, environ: dict[str, str] | None = None) -> Outcome:
-    """Runs the job; an exception in the training is an outcome, a crash is an error."""
+def run_child(
+    job: Job,
+    timeout_s: float = 900,
+    environ: dict[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Runs the job; an exception in the training is an outcome, a crash is an error.
+
+    `progress` gets a line of text after each step.
+    """
     environment = {
         **os.environ,
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")])),
         **(environ or {}),
     }
-    process = subprocess.run(
-        [sys.executable, str(HERE / "child.py"), json.dumps(dataclasses.asdict(job))],
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        env=environment,
-        check=False,
-    )
-    for line in reversed(process.stdout.splitlines()):
-        if line.startswith(MARK):
-            outcome = Outcome(**json.loads(line[len(MARK) :]))
-            outcome.output = process.stdout + process.stderr
-            return outcome
-    raise ChildError(
-        f"{job} ended with status {process.returncode} and no result:\n"
-        f"{process.stdout[-2000:]}\n{process.stderr[-6000:]}"
-    )
+    command = [sys.executable, str(HERE / "child.py"), json.dumps(dataclasses.asdict(job))]
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as stderr:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment
+        )
+        timer = threading.Timer(timeout_s, process.kill)
+        timer.start()
+        result, printed = None, []
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith(MARK):
+                result = json.loads(line[len(MARK) :])
+            elif line.startswith(STEP_MARK) and progress is not None:
+                progress(line[len(STEP_MARK) :].strip())
+            else:
+                printed.append(line)
+        status = process.wait()
+        timer.cancel()
+        stderr.seek(0)
+        output = "".join(printed) + stderr.read()
+    if result is None:
+        raise ChildError(f"{job} ended with status {status} and no result:\n{output[-6000:]}")
+    outcome = Outcome(**result)
+    outcome.output = output
+    return outcome
 
 
 # ---- used inside the child ----------------------------------------------------------------------

@@ -93,6 +93,35 @@ def resnet50_keras(batch: int = 8, image: int = 64, classes: int = 1000) -> Trai
     )
 
 
+def resnet50_digits(batch: int = 64, image: int = 64) -> Training:
+    """``keras.applications.ResNet50`` on scikit-learn's handwritten digits, resized, in colour."""
+    import tensorflow as tf
+    from sklearn.datasets import load_digits
+
+    keras = _keras()
+    digits = load_digits()
+    count = len(digits.images) // batch * batch
+    if not count:
+        raise ValueError(f"batch: expected at most {len(digits.images)}, found {batch}")
+    with tf.device("/device:CPU:0"):
+        images = tf.image.resize(digits.images[:count, ..., None] / 8.0 - 1.0, (image, image))
+        images = tf.repeat(images, 3, axis=3).numpy().astype(np.float32)
+    labels = digits.target[:count].astype(np.int32)
+    model = keras.applications.ResNet50(weights=None, input_shape=(image, image, 3), classes=10)
+    model.compile(
+        keras.optimizers.SGD(0.01), keras.losses.SparseCategoricalCrossentropy(), jit_compile=False
+    )
+    place = 0
+
+    def step() -> float:
+        nonlocal place
+        part = slice(place, place + batch)
+        place = (place + batch) % count
+        return float(np.asarray(model.train_on_batch(images[part], labels[part])).ravel()[0])
+
+    return Training(step, lambda: [np.asarray(w) for w in model.get_weights()])
+
+
 def unet3d(batch: int = 2, size: int = 32, base: int = 8, levels: int = 3) -> Training:
     """A 3D U-Net: two convolutions a level, skips from the way down to the way up."""
     keras = _keras()
@@ -262,6 +291,7 @@ def mirrored(batch: int = 512, width: int = 384, depth: int = 10) -> Training:
 MODELS: dict[str, Callable[..., Training]] = {
     "resnet50_session": resnet50_session,
     "resnet50_keras": resnet50_keras,
+    "resnet50_digits": resnet50_digits,
     "unet3d": unet3d,
     "mlp_adam": mlp_adam,
     "lstm": lstm,
