@@ -35,21 +35,20 @@ std::optional<int64_t> CountOf(std::string_view spec, AttrList attrs) {
   return value;
 }
 
-// The type of "attr", "attr?default" or ":name".
-std::optional<TensorType> TypeOf(std::string_view spec, AttrList attrs) {
+// The type of "attr", "attr?default" or ":name"; kInvalid when the attribute is missing.
+TensorType TypeOf(std::string_view spec, AttrList attrs) {
   TensorType type;
   if (spec.starts_with(':')) {
     type.dtype = DataTypeFromName(spec.substr(1));
     return type;
   }
   const std::string_view attr = TakeUntil('?', &spec);
-  if (const std::optional<TensorType> value = TypeAttr(attrs, attr)) return value;
-  if (spec.empty()) return std::nullopt;
+  if (const std::optional<TensorType> value = TypeAttr(attrs, attr)) return *value;
   type.dtype = DataTypeFromName(spec);
   return type;
 }
 
-// Appends the outputs of one output argument; false when an attribute is missing.
+// Appends the outputs of one output argument; false when their number is not known.
 bool AppendOutputs(std::string_view spec, AttrList attrs, size_t max_outputs,
                    std::vector<TensorType>* out) {
   const bool is_ref = spec.ends_with('&');
@@ -74,11 +73,10 @@ bool AppendOutputs(std::string_view spec, AttrList attrs, size_t max_outputs,
     if (!number) return false;
     count = *number;
   }
-  std::optional<TensorType> type = TypeOf(spec, attrs);
-  if (!type) return false;
-  type->is_ref = is_ref;
+  TensorType type = TypeOf(spec, attrs);
+  type.is_ref = is_ref;
   check_room(count);
-  out->insert(out->end(), static_cast<size_t>(count), *type);
+  out->insert(out->end(), static_cast<size_t>(count), type);
   return true;
 }
 

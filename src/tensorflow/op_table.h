@@ -56,9 +56,9 @@ inline constexpr uint8_t kAllHost = 0xFF;
 // What the table says about an operation, by row, family or signature; never fails.
 OpFacts FindFacts(std::string_view op);
 
-// Output types by the operation's signature and attributes, with unknown shapes; nothing when the
-// operation is unknown or an attribute it needs is not there. At most `max_outputs`: more is a
-// WireFault.
+// Output types by the operation's signature and attributes, with unknown shapes; kInvalid where the
+// type's attribute is missing. Nothing when the operation is unknown or the number of outputs is.
+// At most `max_outputs`: more is a WireFault.
 std::optional<std::vector<TensorType>> SignatureOutputs(std::string_view op, AttrList attrs,
                                                         size_t max_outputs);
 
