@@ -109,7 +109,7 @@ std::string Quoted(std::string_view text) {
   constexpr size_t kMost = 40;
   std::string out = "`";
   for (char c : text.substr(0, kMost)) {
-    if (c == '"') {
+    if (c == '"' || c == '\\') {
       out += c;
     } else {
       AppendEscaped(c, &out);

@@ -2,7 +2,7 @@
 //
 // The table of commands, how they are run, and how their output is compared.
 
-#include "text_commands.h"
+#include "tests/core/text_commands.h"
 
 #include <algorithm>
 #include <array>

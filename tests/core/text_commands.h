@@ -14,7 +14,7 @@
 
 #include "src/graph/graph.h"
 #include "src/planners/planner.h"
-#include "text_file.h"
+#include "tests/core/text_file.h"
 #include "tflms/status.h"
 
 namespace tflms {

@@ -8,7 +8,7 @@
 #include "src/graph/text.h"
 #include "src/graph/topology.h"
 #include "src/graph/verifier.h"
-#include "text_commands.h"
+#include "tests/core/text_commands.h"
 
 namespace tflms {
 namespace {

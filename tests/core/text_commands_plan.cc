@@ -9,7 +9,7 @@
 #include "src/planners/planner.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/sim/simulator.h"
-#include "text_commands.h"
+#include "tests/core/text_commands.h"
 #include "tflms/rewrite.h"
 
 namespace tflms {

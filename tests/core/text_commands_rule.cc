@@ -6,7 +6,7 @@
 #include "src/graph/laws.h"
 #include "src/graph/topology.h"
 #include "src/rules/rule.h"
-#include "text_commands.h"
+#include "tests/core/text_commands.h"
 
 namespace tflms {
 namespace {

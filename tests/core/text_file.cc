@@ -2,7 +2,7 @@
 //
 // Reading and rewriting files of text tests.
 
-#include "text_file.h"
+#include "tests/core/text_file.h"
 
 #include <utility>
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "text_commands.h"
-#include "text_file.h"
+#include "tests/core/text_commands.h"
+#include "tests/core/text_file.h"
 
 namespace tflms {
 namespace {
