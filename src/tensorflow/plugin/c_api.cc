@@ -129,7 +129,7 @@ void FreeString(char* text) { std::free(text); }
 }  // namespace
 }  // namespace tflms
 
-extern "C" const TflmsApi* TflmsGetApi(void) {
+extern "C" __attribute__((visibility("default"))) const TflmsApi* TflmsGetApi(void) {
   static constexpr TflmsApi kApi = {
       .struct_size = sizeof(TflmsApi),
       .version = &tflms::Version,

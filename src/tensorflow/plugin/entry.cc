@@ -9,7 +9,8 @@
 #include "src/tensorflow/plugin/state.h"
 #include "src/tensorflow/plugin/tf_api.h"
 
-extern "C" void TF_InitGraph(tflms::abi::RegistrationParams* params, tflms::abi::Status* status) {
+extern "C" __attribute__((visibility("default"))) void TF_InitGraph(
+    tflms::abi::RegistrationParams* params, tflms::abi::Status* status) {
   try {
     tflms::TfApi api{};
     const tflms::Status api_status = tflms::FindTfApi(&api);
