@@ -37,6 +37,8 @@ class Importer {
       return InvalidArgument("graph of more than 2^31 - 1 nodes");
     }
     result_.graph.nodes.resize(n);
+    result_.node_defs.reserve(n);
+    by_name_.reserve(n);
     output_count_known_.assign(n, false);
     seen_by_.assign(n, kNoNode);
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportName));

@@ -36,6 +36,7 @@ class Applier {
     for (NodeId id = 0; id < n; ++id) ApplyFlags(id);
     for (NodeId id = 0; id < n; ++id) ApplyActions(id);
     for (NodeId id = 0; id < n; ++id) ApplyOutputs(id);
+    for (NodeId id = 0; id < n; ++id) ShareBuffers(id);
     for (NodeId id = 0; id < n; ++id) CollectVariable(id);
     for (NodeId id = 0; id < n; ++id) ApplyState(id);
     for (NodeId id = 0; id < n; ++id) CollectGroup(id);
@@ -50,7 +51,8 @@ class Applier {
   bool IsCompiled(NodeId id) const;
   void ApplyActions(NodeId id);
   void ApplyOutputs(NodeId id);
-  void ShareBuffers(Sharing sharing, Node* node) const;
+  void ShareBuffers(NodeId id);
+  bool SameMemory(NodeId id, const OutputInfo& output, size_t slot) const;
   bool LivesOnHost(NodeId id, const OpFacts& facts, size_t port) const;
 
   NodeId HandleSource(Input handle) const;
@@ -135,26 +137,28 @@ bool Applier::LivesOnHost(NodeId id, const OpFacts& facts, size_t port) const {
   }
 }
 
-void Applier::ShareBuffers(Sharing sharing, Node* node) const {
-  if (node->inputs.empty() || node->outputs.empty()) return;
+// True when input `slot` lies in the memory where the output lies: on the way from one device to
+// another, or between host and device memory, TensorFlow makes a copy.
+bool Applier::SameMemory(NodeId id, const OutputInfo& output, size_t slot) const {
+  const Input& in = graph_.node(id).inputs[slot];
+  return graph_.node(in.node).device == graph_.node(id).device &&
+         graph_.output(in).host_memory == output.host_memory;
+}
+
+void Applier::ShareBuffers(NodeId id) {
+  Node& node = graph_.node(id);
+  const Sharing sharing = FindFacts(node.op).sharing;
   const size_t limit = std::numeric_limits<int16_t>::max();
-  switch (sharing) {
-    case Sharing::kOwn:
-      break;
-    case Sharing::kAliasFirst:
-      for (OutputInfo& output : node->outputs) output.alias_of = 0;
-      break;
-    case Sharing::kAliasEach:
-      for (size_t i = 0; i < std::min({node->outputs.size(), node->inputs.size(), limit}); ++i) {
-        node->outputs[i].alias_of = static_cast<int16_t>(i);
-      }
-      break;
-    case Sharing::kReuseFirst:
-      node->outputs[0].may_reuse = 0;
-      break;
-    case Sharing::kReuseEqual:
-      node->outputs[0].may_reuse = kReuseAny;
-      break;
+  for (size_t port = 0; port < node.outputs.size(); ++port) {
+    OutputInfo& output = node.outputs[port];
+    const size_t slot = sharing == Sharing::kAliasEach ? port : 0;
+    if (slot >= std::min(node.inputs.size(), limit)) break;
+    const bool aliases = sharing == Sharing::kAliasFirst || sharing == Sharing::kAliasEach;
+    const bool same_memory = SameMemory(id, output, slot);
+    if (aliases && same_memory) output.alias_of = static_cast<int16_t>(slot);
+    if (port != 0) continue;
+    if (sharing == Sharing::kReuseFirst && same_memory) output.may_reuse = 0;
+    if (sharing == Sharing::kReuseEqual) output.may_reuse = kReuseAny;
   }
 }
 
@@ -168,17 +172,19 @@ void Applier::ApplyOutputs(NodeId id) {
     output.host_memory = LivesOnHost(id, facts, port);
     output.persistent = holds_state || output.type.is_ref;
   }
-  ShareBuffers(facts.sharing, &node);
 }
 
-// The node that makes the handle an input stands for, found through forwarding nodes.
+// The node that makes the handle (or key) an input stands for, found through forwarding nodes.
 NodeId Applier::HandleSource(Input handle) const {
   constexpr int kMaxSteps = 64;  // forwarding chains are short; a loop of them must end
   for (int step = 0; step < kMaxSteps; ++step) {
     const Node& from = graph_.node(handle.node);
-    const int16_t slot = graph_.output(handle).alias_of;
-    if (slot < 0 || static_cast<size_t>(slot) >= from.inputs.size()) return handle.node;
-    handle = from.inputs[static_cast<size_t>(slot)];
+    const Sharing sharing = FindFacts(from.op).sharing;
+    const size_t slot =
+        sharing == Sharing::kAliasEach ? static_cast<size_t>(handle.port) : size_t{0};
+    const bool forwards = sharing == Sharing::kAliasFirst || sharing == Sharing::kAliasEach;
+    if (!forwards || slot >= from.inputs.size()) return handle.node;
+    handle = from.inputs[slot];
   }
   return kNoNode;
 }

@@ -177,6 +177,20 @@ TEST(OpTable, SharedBuffers) {
   EXPECT_EQ(graph.node(1).outputs[1].alias_of, 1);
 }
 
+TEST(OpTable, ACopyBetweenDevicesSharesNothing) {
+  const Graph graph =
+      MustImport(GraphBytes({
+                     Big("a", "Placeholder", {}),
+                     NodeBytes("host", "Identity").Input("a").Device(kCpu0).Type("T", kFloat),
+                     NodeBytes("back", "Tanh").Input("host").Device(kGpu0).Type("T", kFloat),
+                     NodeBytes("here", "Identity").Input("a").Device(kGpu0).Type("T", kFloat),
+                 }))
+          .graph;
+  EXPECT_EQ(Find(graph, "host").outputs[0].alias_of, -1);
+  EXPECT_EQ(Find(graph, "back").outputs[0].may_reuse, -1);
+  EXPECT_EQ(Find(graph, "here").outputs[0].alias_of, 0);
+}
+
 TEST(OpTable, LoopsOfTheFirstControlFlow) {
   const Graph graph = MustImport(ReadData("while_v1.pb")).graph;
   int enters = 0, merges = 0, exits = 0;
