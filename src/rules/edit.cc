@@ -77,7 +77,8 @@ std::vector<SwapInReaders> ReadersBySwapIn(const SwapRequest& request, const Rew
   std::map<NodeId, std::vector<const SwapEdge*>> by_in;
   for (const SwapEdge& edge : request.edges) {
     const SwapPair pair = FindPair(*state.graph, edge.reader, edge.slot);
-    if (pair.in != kNoNode && CameWithGraph(state, edge.reader)) by_in[pair.in].push_back(&edge);
+    if (pair.in == kNoNode || CameWithGraph(state, pair.in)) continue;
+    by_in[pair.in].push_back(&edge);
   }
   std::vector<SwapInReaders> result;
   for (auto& [in, edges] : by_in) {

@@ -37,9 +37,9 @@ std::vector<int32_t> SerialPlaces(const std::vector<NodeId>& serial_order, int32
 // there is no such input.
 SwapPair FindPair(const Graph& graph, NodeId reader, int32_t slot);
 
-// All swap-ins on the requested edges, by id, each with the edges that read it, the earliest reader
-// first: by place in the serial order when all of them have one, else by level. An empty
-// `serial_place` stands for "none has one".
+// All swap-ins made in this rewriting on the requested edges, by id, each with the edges that read
+// it, the earliest reader first: by place in the serial order when all of them have one, else by
+// level. An empty `serial_place` stands for "none has one".
 std::vector<SwapInReaders> ReadersBySwapIn(const SwapRequest& request, const RewriteState& state,
                                            const std::vector<int32_t>& serial_place);
 

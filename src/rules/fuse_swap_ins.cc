@@ -43,7 +43,7 @@ Result<RuleEffect> Apply(const SwapRequest& request, RewriteState* state) {
   // By (swap-out, group): the swap-ins there.
   std::map<std::pair<NodeId, int32_t>, std::vector<Candidate>> groups;
   for (const SwapInReaders& swap_in : ReadersBySwapIn(request, *state, /*serial_place=*/{})) {
-    if (CameWithGraph(*state, swap_in.in) || has_control[Index(swap_in.in)]) continue;
+    if (has_control[Index(swap_in.in)]) continue;
     const SwapEdge& first = *swap_in.edges.front();
     const NodeId out = graph.node(swap_in.in).inputs.front().node;
     groups[{out, first.group}].push_back({state->level[Index(first.reader)], swap_in.in});

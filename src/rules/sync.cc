@@ -4,7 +4,8 @@
 //
 //   x   =>   out ->c x
 //
-// for each requested edge u -> v with a sync node x, out being the swap-out on that edge.
+// for each requested edge u -> v with a sync node x, out being the swap-out on that edge, made in
+// this rewriting.
 // Side condition:
 //   x came with the graph, is on u's accelerator, and takes order edges (root frame, on no branch,
 //   no source, no control flow, nothing that blocks)
@@ -40,7 +41,8 @@ Result<RuleEffect> Apply(const SwapRequest& request, RewriteState* state) {
   for (const SwapEdge& edge : request.edges) {
     if (edge.sync == kNoNode) continue;
     const NodeId out = FindPair(graph, edge.reader, edge.slot).out;
-    if (out == kNoNode) continue;  // rule swap refused the edge and counted it
+    // No swap-out: rule swap refused the edge and counted it.
+    if (out == kNoNode || CameWithGraph(*state, out)) continue;
     if (!Legal(*state, serial_place, out, edge.sync)) {
       ++effect.refused;
     } else if (!HasEdge(graph, out, edge.sync)) {

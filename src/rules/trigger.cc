@@ -4,7 +4,8 @@
 //
 //   in   =>   w ->c in
 //
-// for each swap-in on the requested edges; v is its earliest reader. Side condition on w:
+// for each swap-in made in this rewriting on the requested edges; v is its earliest reader. Side
+// condition on w:
 //   w came with the graph, is on v's accelerator, and always runs when v does (root frame, on no
 //   branch); it takes order edges (no source, no control flow, nothing that blocks)
 //   w does not run at the start of the step: reading a variable holds nothing back, unless the
@@ -19,7 +20,8 @@
 // rule, direct order. A planned trigger that is illegal counts as refused even when another is
 // found; so does a swap-in that stays without a trigger. That one is still right, only early: it
 // may come back as soon as it is on the host.
-// A swap-in that has a control input has its trigger and is left alone.
+// A swap-in that has a control input has its trigger and is left alone, and so are the swap-ins of
+// an earlier rewriting.
 // Buys: the tensor is off the device until w has run. Costs: v waits when the copy takes longer
 // than the run from w to v.
 // Running time: O(V + E) and a bounded walk for each swap-in.
