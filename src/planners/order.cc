@@ -31,9 +31,11 @@ class ListScheduler {
   }
 
   std::vector<OpId> Run() {
+    std::vector<int32_t> roots;  // found before any is placed, which makes others ready
     for (int32_t unit = 0; unit < UnitCount(); ++unit) {
-      if (waits_[Index(unit)] == 0) MakeReady(unit);
+      if (waits_[Index(unit)] == 0) roots.push_back(unit);
     }
+    for (int32_t unit : roots) MakeReady(unit);
     while (!ready_.empty()) {
       const int32_t unit = std::get<2>(*ready_.begin());
       ready_.erase(ready_.begin());

@@ -91,8 +91,11 @@ void Describe(const Graph& graph, const Options& options, const ProblemMap& map,
 }
 
 // The peak of the graph as it came, run first-ready first-run as a runtime without order edges does.
-int64_t PeakAsItCame(const Problem& problem) {
+Result<int64_t> PeakAsItCame(const Problem& problem) {
   const Plan plan{MakeOrder(problem, OrderPolicy::kReadyFirst), false, {}};
+  if (plan.order.size() != problem.ops.size()) {
+    return LawBroken("L4: the operations cannot be ordered; two groups wait for one another");
+  }
   return PlannedMemory(problem, plan).peak_bytes;
 }
 
@@ -163,7 +166,7 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   TFLMS_ASSIGN_OR_RETURN(const GraphFacts facts, FindFacts(*graph));
   const ProblemMap map = BuildProblem(*graph, facts, accelerator);
   Describe(*graph, options, map, report);
-  report->peak_bytes_before = PeakAsItCame(map.problem);
+  TFLMS_ASSIGN_OR_RETURN(report->peak_bytes_before, PeakAsItCame(map.problem));
   report->peak_bytes_after = report->peak_bytes_before;
   if (map.unknown_peers) {
     return Finish(Outcome::kDeclined,

@@ -31,6 +31,16 @@ OpId AddOp(Problem* problem, int64_t time_us, int64_t bytes) {
   return op;
 }
 
+// An op off the device between the op `from` and the next op to be added, without buffers.
+void AddHostOp(Problem* problem, OpId from) {
+  const OpId op = static_cast<OpId>(problem->ops.size());
+  ProblemOp info;
+  info.on_device = info.orderable = false;
+  problem->ops.push_back(info);
+  problem->successors.push_back({op + 1});
+  problem->successors[static_cast<size_t>(from)].push_back(op);
+}
+
 }  // namespace
 
 Problem RandomProblem(uint32_t seed, int ops) {
@@ -39,10 +49,14 @@ Problem RandomProblem(uint32_t seed, int ops) {
   Problem problem;
   for (int i = 0; i < ops; ++i) {
     const OpId op = AddOp(&problem, 1 + below(4), 1 + below(9));
-    for (int reads = below(4); reads > 0 && op > 0; --reads) Read(&problem, op, below(op));
+    const int earlier = static_cast<int>(problem.buffers.size()) - 1;
+    for (int reads = below(4); reads > 0 && earlier > 0; --reads) {
+      Read(&problem, op, below(earlier));
+    }
     problem.ops.back().workspace_bytes = below(3);
-    if (op > 0 && below(3) == 0) problem.buffers.back().may_reuse.push_back(below(op));
+    if (earlier > 0 && below(3) == 0) problem.buffers.back().may_reuse.push_back(below(earlier));
     problem.buffers.back().live_at_end = below(8) == 0;
+    if (i + 1 < ops && below(6) == 0) AddHostOp(&problem, op);
   }
   for (auto& next : problem.successors) std::sort(next.begin(), next.end());
   problem.persistent_bytes = below(5);

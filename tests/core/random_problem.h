@@ -11,8 +11,9 @@
 
 namespace tflms {
 
-// A problem of `ops` ops (all on the device and orderable), each making one buffer of 1 .. 9 bytes
-// and reading up to three earlier ones. The same seed gives the same problem.
+// A problem of `ops` ops on the device, each making one buffer of 1 .. 9 bytes and reading up to
+// three earlier ones, with some ops off the device between them. The same seed gives the same
+// problem.
 Problem RandomProblem(uint32_t seed, int ops);
 
 // A problem in the shape of a training step: a chain of `layers` forward ops, then a chain of
