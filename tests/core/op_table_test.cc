@@ -166,13 +166,15 @@ TEST(OpTable, SharedBuffers) {
   EXPECT_EQ(FindFacts("AddV2").sharing, Sharing::kReuseEqual);
   EXPECT_EQ(FindFacts("MatMul").sharing, Sharing::kOwn);
   EXPECT_EQ(FindFacts("Cast").sharing, Sharing::kOwn);
-  const Graph graph =
-      MustImport(
-          GraphBytes({
-              Big("a", "Placeholder", {}),
-              NodeBytes("n", "IdentityN").Input("a").Input("a").TypeList("T", {kFloat, kFloat}),
-          }))
-          .graph;
+  const Graph graph = MustImport(GraphBytes({
+                                     Big("a", "Placeholder", {}),
+                                     NodeBytes("n", "IdentityN")
+                                         .Input("a")
+                                         .Input("a")
+                                         .Device(kGpu0)
+                                         .TypeList("T", {kFloat, kFloat}),
+                                 }))
+                          .graph;
   EXPECT_EQ(graph.node(1).outputs[0].alias_of, 0);
   EXPECT_EQ(graph.node(1).outputs[1].alias_of, 1);
 }
