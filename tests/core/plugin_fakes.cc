@@ -6,18 +6,18 @@
 
 #include "tests/core/plugin_fakes.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <protozero/pbf_writer.hpp>  // after wire.h, which sets how it passes text
 #include <stdexcept>
 
 #include "src/tensorflow/wire.h"
 
-#include <protozero/pbf_writer.hpp>  // after wire.h, which sets how it passes text
-
 namespace tflms::fake {
 namespace {
 
-int g_live = 0;
+std::atomic<int> g_live = 0;
 
 const Item* ItemOf(const abi::GrapplerItem* item) { return reinterpret_cast<const Item*>(item); }
 

@@ -31,16 +31,22 @@ std::string ReportsJson(const std::vector<Report>& reports) {
   return json + "\n]\n";
 }
 
+std::string Stem(const std::string& dir, int64_t number) {
+  return dir + "/tflms-" + std::to_string(getpid()) + "-" + std::to_string(number);
+}
+
 }  // namespace
 
-Status DumpGraph(const std::string& dir, int64_t number, std::string_view before,
-                 std::string_view after, const std::vector<Report>& reports) {
+Status DumpInput(const std::string& dir, int64_t number, std::string_view before) {
   std::error_code fault;
   std::filesystem::create_directories(dir, fault);
   if (fault) return InvalidArgument("dump_dir: cannot make " + dir + ": " + fault.message());
-  const std::string stem =
-      dir + "/tflms-" + std::to_string(getpid()) + "-" + std::to_string(number);
-  TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".before.pb", before));
+  return WriteFile(Stem(dir, number) + ".before.pb", before);
+}
+
+Status DumpResult(const std::string& dir, int64_t number, std::string_view after,
+                  const std::vector<Report>& reports) {
+  const std::string stem = Stem(dir, number);
   if (!after.empty()) TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".after.pb", after));
   return WriteFile(stem + ".report.json", ReportsJson(reports));
 }

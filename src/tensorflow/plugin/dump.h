@@ -15,10 +15,12 @@
 
 namespace tflms {
 
-// Writes <dir>/tflms-<process>-<number>.before.pb, .after.pb (unless `after` is empty) and
-// .report.json (a list of the reports). The folder is made when it is not there.
-Status DumpGraph(const std::string& dir, int64_t number, std::string_view before,
-                 std::string_view after, const std::vector<Report>& reports);
+// Writes <dir>/tflms-<process>-<number>.before.pb. The folder is made when it is not there.
+Status DumpInput(const std::string& dir, int64_t number, std::string_view before);
+
+// Writes .after.pb (unless `after` is empty) and .report.json (a list of the reports) beside it.
+Status DumpResult(const std::string& dir, int64_t number, std::string_view after,
+                  const std::vector<Report>& reports);
 
 }  // namespace tflms
 

@@ -60,6 +60,35 @@ Result<ImportContext> ReadContext(const TfApi& api, const Options& options, LogL
   return context;
 }
 
+Result<OptimizedGraph> ReadAndOptimize(const TfApi& api, const Options& options,
+                                       const std::string& name, std::string_view graph,
+                                       const abi::GrapplerItem* item) {
+  TFLMS_ASSIGN_OR_RETURN(const ImportContext context,
+                         ReadContext(api, options, ParseLogLevel(options.log_level), graph, item));
+  return OptimizeGraphDef(options, name, graph, context);
+}
+
+// Every fault, exceptions included, becomes a report of outcome "declined".
+OptimizedGraph OptimizeOrDecline(const TfApi& api, const Options& options, int64_t number,
+                                 std::string_view graph, const abi::GrapplerItem* item) {
+  const std::string name = "graph " + std::to_string(number);
+  std::string reason;
+  try {
+    Result<OptimizedGraph> optimized = ReadAndOptimize(api, options, name, graph, item);
+    if (optimized.ok()) return std::move(*optimized);
+    reason = optimized.status().ToString();
+  } catch (const std::exception& fault) {
+    reason = std::string("exception: ") + fault.what();
+  }
+  OptimizedGraph declined;
+  declined.reports.push_back(DeclinedReport(name, reason));
+  return declined;
+}
+
+void LogFault(LogLevel threshold, const Status& status) {
+  if (!status.ok()) Log(threshold, LogLevel::kWarning, status.message());
+}
+
 void GiveBackBuffer(void* data, size_t /*length*/) { GetState().GiveBack(data); }
 
 void Hand(std::string bytes, PluginState* state, abi::Buffer* out) {
@@ -102,8 +131,7 @@ bool GraphOptimizer::WaitForSecondPass(std::string_view graph) {
   waiting_nodes_ = 0;
   if (passes_ != 1 || state_->single_pass_seen()) return false;
   const auto names = NodeNames(graph);
-  if (!names.ok()) return false;  // rewriting will say what is wrong with it
-  waiting_nodes_ = static_cast<int64_t>(names->size());
+  if (names.ok()) waiting_nodes_ = static_cast<int64_t>(names->size());
   return true;
 }
 
@@ -113,32 +141,17 @@ std::optional<std::string> GraphOptimizer::RewriteGraph(const Options& options,
   const Clock::time_point start = Clock::now();
   const LogLevel threshold = ParseLogLevel(options.log_level);
   const int64_t number = state_->CountGraph();
-  const std::string name = "graph " + std::to_string(number);
-  OptimizedGraph result;
-  try {
-    const auto optimized = [&]() -> Result<OptimizedGraph> {
-      TFLMS_ASSIGN_OR_RETURN(const ImportContext context,
-                             ReadContext(state_->GetTfApi(), options, threshold, graph, item));
-      return OptimizeGraphDef(options, name, graph, context);
-    };
-    Result<OptimizedGraph> outcome = optimized();
-    if (outcome.ok()) {
-      result = std::move(*outcome);
-    } else {
-      result.reports.push_back(DeclinedReport(name, outcome.status().ToString()));
-    }
-  } catch (const std::exception& fault) {
-    result = OptimizedGraph();
-    result.reports.push_back(DeclinedReport(name, std::string("exception: ") + fault.what()));
-  }
+  const bool dump = !options.dump_dir.empty();
+  // Before anything else, so that the graph is there whatever happens next.
+  if (dump) LogFault(threshold, DumpInput(options.dump_dir, number, graph));
+  OptimizedGraph result = OptimizeOrDecline(state_->GetTfApi(), options, number, graph, item);
   for (Report& report : result.reports) report.time_us = MicrosecondsSince(start);
   if (!result.reports.empty() && state_->TakeFirstReport()) {
     result.reports.front().notes.push_back(DescribePassSwitches(options.device_type));
   }
   for (const Report& report : result.reports) Keep(state_, threshold, report);
-  if (!options.dump_dir.empty()) {
-    const Status dumped = DumpGraph(options.dump_dir, number, graph, result.bytes, result.reports);
-    if (!dumped.ok()) Log(threshold, LogLevel::kWarning, dumped.message());
+  if (dump) {
+    LogFault(threshold, DumpResult(options.dump_dir, number, result.bytes, result.reports));
   }
   if (!result.changed) return std::nullopt;
   return std::move(result.bytes);

@@ -4,8 +4,7 @@
 
 #include "src/tensorflow/plugin/summary.h"
 
-#include <array>
-#include <cstdio>
+#include "src/base/bytes_text.h"
 
 namespace tflms {
 namespace {
@@ -15,34 +14,20 @@ constexpr int64_t kStepNodes = 200;
 
 std::string PeakText(const Report& report) {
   if (report.peak_bytes_before <= 0) return "";
-  std::string text = ", predicted peak " + HumanBytes(report.peak_bytes_before);
-  if (report.outcome == Outcome::kRewritten) text += " -> " + HumanBytes(report.peak_bytes_after);
-  if (report.budget_bytes > 0) text += " of " + HumanBytes(report.budget_bytes) + " budget";
+  std::string text = ", predicted peak " + FormatBytes(report.peak_bytes_before);
+  if (report.outcome == Outcome::kRewritten) text += " -> " + FormatBytes(report.peak_bytes_after);
+  if (report.budget_bytes > 0) text += " of " + FormatBytes(report.budget_bytes) + " budget";
   return text;
 }
 
 }  // namespace
-
-std::string HumanBytes(int64_t size_bytes) {
-  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (size_bytes > -1024 && size_bytes < 1024) return std::to_string(size_bytes) + " bytes";
-  double amount = static_cast<double>(size_bytes) / 1024;
-  size_t unit = 0;
-  while ((amount >= 1023.95 || amount <= -1023.95) && unit + 1 < kUnits.size()) {
-    amount /= 1024;
-    ++unit;
-  }
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %s", amount, kUnits[unit]);
-  return text.data();
-}
 
 std::string SummaryLine(const Report& report) {
   std::string line = report.graph;
   if (!report.device.empty()) line += " on " + report.device;
   if (report.outcome == Outcome::kRewritten) {
     line += ": " + std::to_string(report.swapped_tensors) + " tensors (" +
-            HumanBytes(report.swap_out_bytes) + ") swapped";
+            FormatBytes(report.swap_out_bytes) + ") swapped";
     if (report.order_pinned) line += ", order pinned";
   } else {
     line += std::string(": ") + OutcomeName(report.outcome);

@@ -5,16 +5,12 @@
 #ifndef TFLMS_TENSORFLOW_PLUGIN_SUMMARY_H_
 #define TFLMS_TENSORFLOW_PLUGIN_SUMMARY_H_
 
-#include <cstdint>
 #include <string>
 
 #include "src/tensorflow/plugin/log.h"
 #include "tflms/report.h"
 
 namespace tflms {
-
-// "512 bytes", "1.5 KiB", "4.2 GiB"; one decimal.
-std::string HumanBytes(int64_t size_bytes);
 
 // "graph 3: 123 tensors (4.5 GiB) swapped, predicted peak 6.1 GiB -> 3.9 GiB of 4.0 GiB budget".
 std::string SummaryLine(const Report& report);

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One graph through the optimizer object, pass by pass, with TensorFlow played by the test.
+
+#ifdef TFLMS_HAS_PLUGIN
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/tensorflow/plugin/instance.h"
+#include "src/tensorflow/plugin/state.h"
+#include "tests/core/plugin_fakes.h"
+
+namespace tflms {
+namespace {
+
+constexpr int kDepth = 12;
+constexpr int64_t kFloats = 262144;  // 1 MiB a tensor
+
+// What came back from one pass.
+struct Pass {
+  int code = -1;
+  std::string bytes;
+};
+
+class PluginInstance : public ::testing::Test {
+ protected:
+  PluginInstance() {
+    // Buffers go back to the process's state, so the tests use that one.
+    state().SetTfApi(fake::Api());
+    state().ClearReports();
+    Settings settings;
+    settings.on = true;
+    settings.options.budget_bytes = 7 << 20;
+    settings.options.log_level = "silent";
+    state().SetSettings(settings);
+    graph_ = fake::Step(kDepth, kFloats, &item_);
+  }
+  ~PluginInstance() override { EXPECT_EQ(fake::live_objects(), 0); }
+
+  static PluginState& state() { return GetState(); }
+
+  Pass Optimize(GraphOptimizer* optimizer, const std::string& graph) const {
+    const abi::Buffer in{graph.data(), graph.size(), nullptr};
+    abi::Buffer out{};
+    fake::TfStatus status;
+    optimizer->Optimize(&in, item_.get(), &out, status.get());
+    Pass pass{status.code, std::string(static_cast<const char*>(out.data), out.length)};
+    if (out.data_deallocator != nullptr) {
+      out.data_deallocator(const_cast<void*>(out.data), out.length);
+    }
+    return pass;
+  }
+
+  // The graph after two passes, as Grappler makes them; "" when it stayed as it was.
+  std::string OptimizeTwice(const std::string& graph) const {
+    GraphOptimizer optimizer(&GetState());
+    Optimize(&optimizer, graph);
+    const Pass second = Optimize(&optimizer, graph);
+    optimizer.Finish();
+    return second.code == abi::kOk ? second.bytes : "";
+  }
+
+  static nlohmann::json Reports() {
+    return nlohmann::json::parse(GetState().ReportsJson()).at("reports");
+  }
+
+  fake::Item item_;
+  std::string graph_;
+};
+
+TEST_F(PluginInstance, RewritesInTheSecondPass) {
+  GraphOptimizer optimizer(&state());
+  EXPECT_EQ(Optimize(&optimizer, graph_).code, abi::kAborted);
+  EXPECT_TRUE(Reports().empty());
+  const Pass second = Optimize(&optimizer, graph_);
+  ASSERT_EQ(second.code, abi::kOk);
+  EXPECT_NE(second.bytes, graph_);
+  ASSERT_EQ(Reports().size(), 1u);
+  EXPECT_EQ(Reports()[0].at("outcome"), "rewritten");
+  EXPECT_GT(Reports()[0].at("swapped_tensors"), 0);
+  optimizer.Finish();
+  EXPECT_FALSE(state().single_pass_seen());
+}
+
+TEST_F(PluginInstance, ARewrittenGraphStaysAsItIsAndKeepsItsReport) {
+  const std::string rewritten = OptimizeTwice(graph_);
+  ASSERT_NE(rewritten, "");
+  EXPECT_EQ(OptimizeTwice(rewritten), "");
+  ASSERT_EQ(Reports().size(), 1u);
+  EXPECT_EQ(Reports()[0].at("outcome"), "rewritten");
+}
+
+TEST_F(PluginInstance, SameGraphSameBytes) {
+  EXPECT_EQ(OptimizeTwice(graph_), OptimizeTwice(graph_));
+}
+
+TEST_F(PluginInstance, OffLeavesEverythingAlone) {
+  state().SetSettings(Settings());
+  EXPECT_EQ(OptimizeTwice(graph_), "");
+  EXPECT_TRUE(Reports().empty());
+}
+
+TEST_F(PluginInstance, AGraphThatFitsGetsNothing) {
+  Settings settings;
+  settings.on = true;
+  settings.options.budget_bytes = int64_t{1} << 40;
+  settings.options.log_level = "silent";
+  state().SetSettings(settings);
+  EXPECT_EQ(OptimizeTwice(graph_), "");
+  ASSERT_EQ(Reports().size(), 1u);
+  EXPECT_EQ(Reports()[0].at("outcome"), "not-needed");
+  EXPECT_EQ(Reports()[0].at("nodes_added"), 0);
+}
+
+TEST_F(PluginInstance, TruncatedGraphsAreDeclinedWhereverTheyAreCut) {
+  for (size_t length = 1; length < graph_.size(); length += 7) {
+    OptimizeTwice(graph_.substr(0, length));  // a cut between two nodes may still be a graph
+  }
+  state().ClearReports();
+  EXPECT_EQ(OptimizeTwice(graph_.substr(0, graph_.size() - 1)), "");
+  ASSERT_EQ(Reports().size(), 1u);
+  EXPECT_EQ(Reports()[0].at("outcome"), "declined");
+  EXPECT_NE(Reports()[0].at("reason"), "");
+}
+
+TEST_F(PluginInstance, AnEmptyGraphIsNoFault) { EXPECT_EQ(OptimizeTwice(""), ""); }
+
+TEST_F(PluginInstance, AnExceptionEndsAsADeclinedReport) {
+  item_.throws = true;
+  EXPECT_EQ(OptimizeTwice(graph_), "");
+  ASSERT_EQ(Reports().size(), 1u);
+  EXPECT_EQ(Reports()[0].at("outcome"), "declined");
+  item_.throws = false;
+}
+
+TEST_F(PluginInstance, WithoutShapesNothingIsSwapped) {
+  item_.infer_code = abi::kInvalidArgument;
+  EXPECT_EQ(OptimizeTwice(graph_), "");
+  ASSERT_EQ(Reports().size(), 1u);
+  EXPECT_GT(Reports()[0].at("unknown_size_tensors"), 0);
+}
+
+TEST_F(PluginInstance, ThreadsDoNotDisturbOneAnother) {
+  const std::string expected = OptimizeTwice(graph_);
+  std::vector<std::string> results(8);
+  std::vector<std::thread> threads;
+  for (std::string& result : results) {
+    threads.emplace_back([this, &result] { result = OptimizeTwice(graph_); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& result : results) EXPECT_EQ(result, expected);
+}
+
+// Last: what it makes the state remember cannot be undone.
+TEST_F(PluginInstance, ZASinglePassIsReportedOnceAndThenRewrittenAtOnce) {
+  {
+    GraphOptimizer optimizer(&state());
+    EXPECT_EQ(Optimize(&optimizer, graph_).code, abi::kAborted);
+    optimizer.Finish();
+  }
+  EXPECT_TRUE(state().single_pass_seen());
+  ASSERT_EQ(Reports().size(), 1u);
+  EXPECT_EQ(Reports()[0].at("outcome"), "declined");
+  GraphOptimizer optimizer(&state());
+  const Pass first = Optimize(&optimizer, graph_);
+  EXPECT_EQ(first.code, abi::kOk);
+  EXPECT_EQ(Optimize(&optimizer, first.bytes).code, abi::kAborted);
+  optimizer.Finish();
+}
+
+}  // namespace
+}  // namespace tflms
+
+#endif  // TFLMS_HAS_PLUGIN
