@@ -17,7 +17,7 @@ from typing import Optional, Union
 
 from tflms import _simulated_gpu_build as _build
 
-ABI = 1
+ABI = 2
 LEAST_MEMORY_BYTES = 1 << 20
 DEFAULT_LOG_CAPACITY = 4_000_000
 
@@ -38,6 +38,8 @@ class SimulatedGpuStats:
     largest_allocation_bytes: int
     num_allocations: int
     num_failed_allocations: int
+    num_waits: int
+    wait_us: int
     scratch_bytes: int
     peak_scratch_bytes: int
     num_scratch_allocations: int
@@ -61,6 +63,7 @@ class EventKind(enum.IntEnum):
     COPY_IN = 3
     SCRATCH = 4
     SCRATCH_FREE = 5
+    MOVE = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,7 +177,8 @@ class SimulatedGpu:
     def _events(self, raw: Sequence[_Event]) -> list[MemoryEvent]:
         names: dict[int, str] = {}
         owners: dict[tuple[int, int], str] = {}
-        events = []
+        taken: dict[tuple[int, int], int] = {}
+        events: list[MemoryEvent] = []
         for event in raw:
             if event.name not in names:
                 text = self._library.tflms_sim_gpu_log_name(event.name)
@@ -185,6 +189,14 @@ class SimulatedGpu:
                 owners[place] = op
             elif event.kind == EventKind.FREE:
                 op = owners.pop(place, "")
+            elif event.kind == EventKind.COPY_IN and place in owners:
+                # Memory for a received value is taken before its receiver is known to the allocator.
+                owners[place] = op
+                index = taken.get(place)
+                if index is not None:
+                    events[index] = dataclasses.replace(events[index], op=op)
+            if event.kind == EventKind.ALLOCATE:
+                taken[place] = len(events)
             events.append(
                 MemoryEvent(
                     time_us=event.time_us,
@@ -256,6 +268,7 @@ def simulate_gpu(
     library = _load(_build.library_path())
     _start(library, memory_limit_bytes, count, (out_rate, in_rate), device_type, workspaces,
            wait_when_full)
+    _hide_cudnn_rnn()
     _started = SimulatedGpu(library, device_type, count, memory_limit_bytes // 256 * 256)
     return _started
 
@@ -396,6 +409,25 @@ def _check_tensorflow(device_type: str) -> None:
             "tflms.simulate_gpu directly after importing, before the first tensor, model or "
             "tf.config call."
         )
+
+
+def _hide_cudnn_rnn() -> None:
+    """Lets Keras find out in time that its recurrent layers cannot use cuDNN here.
+
+    Keras picks the cuDNN operation as soon as there is a GPU, and falls back to its general
+    implementation when the operation is not found. CPU builds know the operation but have no
+    kernel for it, which would show only when the step runs.
+    """
+    import tensorflow as tf
+
+    def not_found(*_, **__):
+        raise tf.errors.NotFoundError(
+            None, None, "The simulated GPU has no cuDNN. Pass use_cudnn=False to the layer."
+        )
+
+    for name in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"):
+        if hasattr(tf.raw_ops, name):
+            setattr(tf.raw_ops, name, not_found)
 
 
 def _load(path: str) -> ctypes.CDLL:

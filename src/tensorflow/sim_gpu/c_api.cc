@@ -88,6 +88,8 @@ int32_t tflms_sim_gpu_stats(int32_t device, TflmsSimGpuStats* stats) {
   }
   const auto& counters = state->memory->counters();
   stats->num_failed_allocations = counters.failed_allocations.load();
+  stats->num_waits = counters.waits.load();
+  stats->wait_us = counters.wait_us.load();
   stats->scratch_bytes = counters.scratch_bytes.load();
   stats->peak_scratch_bytes = counters.scratch_peak_bytes.load();
   stats->num_scratch_allocations = counters.scratch_allocations.load();

@@ -11,7 +11,7 @@
 #define TFLMS_SIM_GPU_API extern "C" __attribute__((visibility("default")))
 
 // Raised whenever a layout or a meaning below changes.
-#define TFLMS_SIM_GPU_ABI 1
+#define TFLMS_SIM_GPU_ABI 2
 
 struct TflmsSimGpuWorkspace {
   const char* op;
@@ -38,6 +38,8 @@ struct TflmsSimGpuStats {
   int64_t largest_allocation_bytes;
   int64_t num_allocations;
   int64_t num_failed_allocations;
+  int64_t num_waits;
+  int64_t wait_us;
   int64_t scratch_bytes;
   int64_t peak_scratch_bytes;
   int64_t num_scratch_allocations;

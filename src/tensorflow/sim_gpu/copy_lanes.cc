@@ -32,8 +32,8 @@ int64_t MicrosBetween(std::chrono::steady_clock::time_point a,
 
 }  // namespace
 
-CopyLane::CopyLane(int32_t ordinal, EventKind kind, double bytes_per_s, EventLog* log)
-    : ordinal_(ordinal),
+CopyLane::CopyLane(const DeviceMemory* memory, EventKind kind, double bytes_per_s, EventLog* log)
+    : memory_(memory),
       kind_(kind),
       bytes_per_s_(bytes_per_s),
       log_(log),
@@ -79,9 +79,9 @@ void CopyLane::Run(const Tensor& from, const Tensor& to, const std::string& name
   event.time_us = log_time_us;
   event.duration_us = duration_us;
   event.bytes = static_cast<int64_t>(size_bytes);
-  event.offset = -1;
+  event.offset = memory_->OffsetOf(DMAHelper::base(kind_ == EventKind::kCopyIn ? &to : &from));
   event.kind = static_cast<int32_t>(kind_);
-  event.device = ordinal_;
+  event.device = memory_->ordinal();
   log_->Append(event, name);
 }
 
@@ -108,6 +108,13 @@ void LinkContext::CopyTensorInSameDevice(const Tensor* input_tensor,
     same_device_bytes_.fetch_add(static_cast<int64_t>(size_bytes), std::memory_order_relaxed);
   }
   done(status);
+}
+
+absl::Status LinkContext::ThenExecute(tensorflow::Device* /*device*/,
+                                      stream_executor::Stream* /*stream*/,
+                                      std::function<void()> then) {
+  then();
+  return absl::OkStatus();
 }
 
 }  // namespace tflms::sim_gpu

@@ -14,9 +14,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "device_memory.h"
 #include "event_log.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/lib/core/threadpool.h"
@@ -27,8 +30,8 @@ namespace tflms::sim_gpu {
 // One direction.
 class CopyLane {
  public:
-  // `bytes_per_s` 0 is no limit. `log` must outlive the lane.
-  CopyLane(int32_t ordinal, EventKind kind, double bytes_per_s, EventLog* log);
+  // `bytes_per_s` 0 is no limit. `memory` and `log` must outlive the lane.
+  CopyLane(const DeviceMemory* memory, EventKind kind, double bytes_per_s, EventLog* log);
 
   // Copies the bytes of `from` to `to` (same size, already allocated) and calls `done`; both
   // buffers are kept alive until then. `name` is for the log.
@@ -44,7 +47,7 @@ class CopyLane {
   void Run(const tensorflow::Tensor& from, const tensorflow::Tensor& to, const std::string& name,
            Clock::time_point asked);
 
-  const int32_t ordinal_;
+  const DeviceMemory* const memory_;
   const EventKind kind_;
   const double bytes_per_s_;
   EventLog* const log_;
@@ -60,9 +63,10 @@ class CopyLane {
 // Both directions, as TensorFlow asks for copies.
 class LinkContext : public tensorflow::DeviceContext {
  public:
-  LinkContext(int32_t ordinal, double out_bytes_per_s, double in_bytes_per_s, EventLog* log)
-      : out_(ordinal, EventKind::kCopyOut, out_bytes_per_s, log),
-        in_(ordinal, EventKind::kCopyIn, in_bytes_per_s, log) {}
+  LinkContext(const DeviceMemory* memory, double out_bytes_per_s, double in_bytes_per_s,
+              EventLog* log)
+      : out_(memory, EventKind::kCopyOut, out_bytes_per_s, log),
+        in_(memory, EventKind::kCopyIn, in_bytes_per_s, log) {}
 
   void CopyCPUTensorToDevice(const tensorflow::Tensor* cpu_tensor, tensorflow::Device* device,
                              tensorflow::Tensor* device_tensor, tensorflow::StatusCallback done,
@@ -75,6 +79,16 @@ class LinkContext : public tensorflow::DeviceContext {
                               tensorflow::Tensor* output_tensor,
                               tensorflow::StatusCallback done) const override;
 
+  // Kernels compute on the host's threads, so what was asked for before has been computed.
+  absl::Status ThenExecute(tensorflow::Device* device, stream_executor::Stream* stream,
+                           std::function<void()> then) override;
+
+  // As CopyCPUTensorToDevice, with a name for the log.
+  void CopyIn(const tensorflow::Tensor& cpu_tensor, const tensorflow::Tensor& device_tensor,
+              std::string name, tensorflow::StatusCallback done) const {
+    in_.Copy(cpu_tensor, device_tensor, std::move(name), std::move(done));
+  }
+
   const CopyLane& out() const { return out_; }
   const CopyLane& in() const { return in_; }
   int64_t same_device_bytes() const { return same_device_bytes_.load(std::memory_order_relaxed); }
@@ -84,6 +98,37 @@ class LinkContext : public tensorflow::DeviceContext {
   mutable CopyLane out_;
   mutable CopyLane in_;
   mutable std::atomic<int64_t> same_device_bytes_{0};
+};
+
+// The context a Recv node is given while the log is on: a link that knows the node's name.
+class NamedLinkContext : public tensorflow::DeviceContext {
+ public:
+  // Takes a reference to `link`.
+  NamedLinkContext(LinkContext* link, std::string_view name) : link_(link), name_(name) {
+    link_->Ref();
+  }
+  ~NamedLinkContext() override { link_->Unref(); }
+
+  void CopyCPUTensorToDevice(const tensorflow::Tensor* cpu_tensor, tensorflow::Device* /*device*/,
+                             tensorflow::Tensor* device_tensor, tensorflow::StatusCallback done,
+                             bool /*sync_dst_compute*/) const override {
+    link_->CopyIn(*cpu_tensor, *device_tensor, name_, std::move(done));
+  }
+  void CopyDeviceTensorToCPU(const tensorflow::Tensor* device_tensor,
+                             absl::string_view tensor_name, tensorflow::Device* device,
+                             tensorflow::Tensor* cpu_tensor,
+                             tensorflow::StatusCallback done) override {
+    link_->CopyDeviceTensorToCPU(device_tensor, tensor_name, device, cpu_tensor, std::move(done));
+  }
+  void CopyTensorInSameDevice(const tensorflow::Tensor* input_tensor, tensorflow::Device* device,
+                              tensorflow::Tensor* output_tensor,
+                              tensorflow::StatusCallback done) const override {
+    link_->CopyTensorInSameDevice(input_tensor, device, output_tensor, std::move(done));
+  }
+
+ private:
+  LinkContext* const link_;
+  const std::string name_;
 };
 
 }  // namespace tflms::sim_gpu

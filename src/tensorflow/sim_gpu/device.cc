@@ -9,16 +9,22 @@
 // Cost per kernel: a few comparisons per input and output; no lock.
 #include "device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "kernel_rules.h"
 #include "simulator.h"
+#include "tensorflow/core/common_runtime/copy_tensor.h"
 #include "tensorflow/core/common_runtime/device_factory.h"
 #include "tensorflow/core/common_runtime/dma_helper.h"
 #include "tensorflow/core/common_runtime/local_device.h"
@@ -64,8 +70,16 @@ class SimulatedDevice : public tensorflow::LocalDevice {
  public:
   SimulatedDevice(const tensorflow::SessionOptions& options,
                   const tensorflow::DeviceAttributes& attributes, Simulator* simulator,
-                  DeviceState* state)
-      : LocalDevice(options, attributes), settings_(simulator->settings), state_(state) {}
+                  DeviceState* state, int32_t ordinal)
+      : LocalDevice(options, attributes),
+        settings_(simulator->settings),
+        log_(&simulator->log),
+        state_(state) {
+    // What tells TensorFlow that values here are not simply at hand on the host.
+    info_.default_context = state->link;
+    info_.gpu_id = ordinal;
+    set_tensorflow_accelerator_device_info(&info_);
+  }
 
   tensorflow::Allocator* GetAllocator(tensorflow::AllocatorAttributes attributes) override {
     if (attributes.on_host()) return tensorflow::cpu_allocator();
@@ -97,7 +111,9 @@ class SimulatedDevice : public tensorflow::LocalDevice {
   void MoveToDevice(const OpKernel& kernel, Tensor* tensor, OpKernelContext* context);
 
   const Settings& settings_;
+  EventLog* const log_;
   DeviceState* const state_;
+  AcceleratorDeviceInfo info_;
 };
 
 absl::Status SimulatedDevice::MakeTensorFromProto(const tensorflow::TensorProto& proto,
@@ -132,7 +148,20 @@ void SimulatedDevice::Compute(OpKernel* kernel, OpKernelContext* context) {
 void SimulatedDevice::ComputeAsync(tensorflow::AsyncOpKernel* kernel, OpKernelContext* context,
                                    tensorflow::AsyncOpKernel::DoneCallback done) {
   const ScopedKernel scope({View(kernel->name_view()), false});
-  kernel->ComputeAsync(context, std::move(done));
+  if (!log_->on() || context->op_device_context() != state_->link ||
+      !absl::EndsWith(kernel->type_string_view(), "Recv")) {
+    kernel->ComputeAsync(context, std::move(done));
+    return;
+  }
+  // For the log only. The context's parameters are this execution's own; whoever keeps the device
+  // context beyond this call takes a reference.
+  auto* named =
+      std::make_unique<NamedLinkContext>(state_->link, View(kernel->name_view())).release();
+  context->params()->op_device_context = named;
+  kernel->ComputeAsync(context, [done = std::move(done), named] {
+    done();
+    named->Unref();
+  });
 }
 
 void* SimulatedDevice::TakeWorkspace(const OpKernel& kernel, OpKernelContext* context) {
@@ -179,9 +208,71 @@ void SimulatedDevice::MoveToDevice(const OpKernel& kernel, Tensor* tensor,
   const size_t size_bytes = tensor->TotalBytes();
   std::memcpy(tensorflow::DMAHelper::base(&moved), tensorflow::DMAHelper::base(tensor), size_bytes);
   *tensor = std::move(moved);
+  if (log_->on()) {
+    Event event{};
+    event.time_us = log_->NowUs();
+    event.bytes = static_cast<int64_t>(size_bytes);
+    event.offset = -1;
+    event.kind = static_cast<int32_t>(EventKind::kMove);
+    event.device = state_->memory->ordinal();
+    log_->Append(event, View(kernel.name_view()));
+  }
   state_->moved_outputs.fetch_add(1, std::memory_order_relaxed);
   state_->moved_output_bytes.fetch_add(static_cast<int64_t>(size_bytes),
                                        std::memory_order_relaxed);
+}
+
+// Between two simulated devices: out over the sender's link into a host buffer, then in over the
+// receiver's, as PCIe without peer access does. Within one device: a plain copy.
+void CopyBetweenDevices(tensorflow::DeviceContext* send_context,
+                        tensorflow::DeviceContext* recv_context, Device* from, Device* to,
+                        const tensorflow::AllocatorAttributes /*from_attributes*/,
+                        const tensorflow::AllocatorAttributes /*to_attributes*/,
+                        const Tensor* input, Tensor* output, int /*stream*/,
+                        tensorflow::StatusCallback done) {
+  if (from == to) {
+    recv_context->CopyTensorInSameDevice(input, to, output, std::move(done));
+    return;
+  }
+  auto host = std::make_shared<Tensor>(tensorflow::cpu_allocator(), input->dtype(), input->shape());
+  send_context->CopyDeviceTensorToCPU(
+      input, "between devices", from, host.get(),
+      [host, recv_context, to, output, done = std::move(done)](const absl::Status& status) {
+        if (!status.ok()) return done(status);
+        recv_context->CopyCPUTensorToDevice(
+            host.get(), to, output, [host, done](const absl::Status& s) { done(s); }, true);
+      });
+}
+
+// The ordinals to make devices of, in order, as the session's configuration asks.
+absl::Status VisibleDevices(const tensorflow::ConfigProto& config, const Settings& settings,
+                            std::vector<int32_t>* visible) {
+  const auto& options = config.gpu_options();
+  if (options.experimental().virtual_devices_size() > 0) {
+    return absl::InvalidArgumentError(
+        "A simulated GPU cannot be split into logical devices. Set its memory and number with "
+        "tflms.simulate_gpu(memory_limit_bytes=..., count=...).");
+  }
+  for (const absl::string_view text :
+       absl::StrSplit(options.visible_device_list(), ',', absl::SkipWhitespace())) {
+    int32_t ordinal = 0;
+    if (!absl::SimpleAtoi(text, &ordinal) || ordinal < 0 || ordinal >= settings.count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("visible_device_list names device '", text, "'; there are ", settings.count,
+                       " simulated devices, from 0 on."));
+    }
+    visible->push_back(ordinal);
+  }
+  if (visible->empty()) {
+    visible->resize(static_cast<size_t>(settings.count));
+    std::iota(visible->begin(), visible->end(), 0);
+  }
+  const auto asked = config.device_count().find(settings.device_type);
+  if (asked != config.device_count().end() &&
+      asked->second < static_cast<int32_t>(visible->size())) {
+    visible->resize(static_cast<size_t>(std::max(asked->second, 0)));
+  }
+  return absl::OkStatus();
 }
 
 class SimulatedDeviceFactory : public tensorflow::DeviceFactory {
@@ -205,18 +296,20 @@ class SimulatedDeviceFactory : public tensorflow::DeviceFactory {
                              const std::string& name_prefix,
                              std::vector<std::unique_ptr<Device>>* devices) override {
     const Settings& settings = simulator_->settings;
-    const auto asked = options.config.device_count().find(settings.device_type);
-    int32_t count = settings.count;
-    if (asked != options.config.device_count().end()) count = std::min(count, asked->second);
-    for (int32_t i = 0; i < count; ++i) {
-      DeviceState* state = simulator_->devices[static_cast<size_t>(i)].get();
+    std::vector<int32_t> visible;
+    if (absl::Status status = VisibleDevices(options.config, settings, &visible); !status.ok()) {
+      return status;
+    }
+    for (int32_t i = 0; i < static_cast<int32_t>(visible.size()); ++i) {
+      const auto ordinal = static_cast<size_t>(visible[static_cast<size_t>(i)]);
+      DeviceState* state = simulator_->devices[ordinal].get();
       const auto attributes = Device::BuildDeviceAttributes(
           absl::StrCat(name_prefix, "/device:", settings.device_type, ":", i),
           tensorflow::DeviceType(settings.device_type),
           tensorflow::Bytes(state->memory->limit_bytes()), tensorflow::DeviceLocality(),
-          absl::StrCat("device: ", i, ", name: tflms simulated GPU"));
+          absl::StrCat("device: ", ordinal, ", name: tflms simulated GPU"));
       devices->push_back(
-          std::make_unique<SimulatedDevice>(options, attributes, simulator_, state));
+          std::make_unique<SimulatedDevice>(options, attributes, simulator_, state, i));
     }
     return absl::OkStatus();
   }
@@ -235,9 +328,13 @@ absl::Status RegisterDeviceFactory() {
     return absl::AlreadyExistsError(
         absl::StrCat("This TensorFlow already has devices of type ", type, "."));
   }
+  // Registered as a pluggable device: that is what makes TensorFlow prefer our copies between two
+  // devices to those it has for real GPUs, which need a stream.
   tensorflow::DeviceFactory::Register(type, std::make_unique<SimulatedDeviceFactory>(simulator),
-                                      kDevicePriority, /*is_pluggable_device=*/false);
-  return absl::OkStatus();
+                                      kDevicePriority, /*is_pluggable_device=*/true);
+  return tensorflow::CopyTensor::Register(tensorflow::DeviceType(type),
+                                          tensorflow::DeviceType(type), CopyBetweenDevices,
+                                          /*is_pluggable_device=*/true);
 }
 
 }  // namespace tflms::sim_gpu

@@ -23,6 +23,9 @@ namespace {
 constexpr size_t kGrainBytes = 256;
 constexpr size_t kHeaderBytes = 64;
 
+// An allocation that takes this long has waited for memory: the allocator itself needs microseconds.
+constexpr std::chrono::milliseconds kShortestWait(1);
+
 // Hands out a region that was reserved beforehand, once.
 class ReservedRegion : public tensorflow::SubAllocator {
  public:
@@ -110,7 +113,9 @@ void* DeviceMemory::AllocateRaw(size_t alignment, size_t num_bytes,
   if (CurrentKernel().scratch_to_host && IsTemporary()) {
     return AllocateScratch(alignment, num_bytes);
   }
+  const auto began = std::chrono::steady_clock::now();
   void* p = bfc_->AllocateRaw(alignment, num_bytes, attributes);
+  CountWait(began);
   if (p == nullptr) {
     if (num_bytes > 0) counters_.failed_allocations.fetch_add(1, std::memory_order_relaxed);
   } else if (log_->on()) {
@@ -118,6 +123,15 @@ void* DeviceMemory::AllocateRaw(size_t alignment, size_t num_bytes,
               static_cast<int64_t>(num_bytes), p);
   }
   return p;
+}
+
+void DeviceMemory::CountWait(std::chrono::steady_clock::time_point began) {
+  const auto took = std::chrono::steady_clock::now() - began;
+  if (took < kShortestWait) return;
+  counters_.waits.fetch_add(1, std::memory_order_relaxed);
+  counters_.wait_us.fetch_add(
+      std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
+      std::memory_order_relaxed);
 }
 
 void DeviceMemory::DeallocateRaw(void* p) {
@@ -174,7 +188,7 @@ void DeviceMemory::LogMemory(EventKind kind, int64_t bytes, int64_t requested_by
   event.time_us = log_->NowUs();
   event.bytes = bytes;
   event.requested_bytes = requested_bytes;
-  event.offset = Owns(p) ? static_cast<const char*>(p) - region_begin_ : -1;
+  event.offset = OffsetOf(p);
   event.kind = static_cast<int32_t>(kind);
   event.device = ordinal_;
   log_->Append(event, AllocatingName());

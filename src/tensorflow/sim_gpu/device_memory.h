@@ -11,6 +11,7 @@
 #define TFLMS_SIM_GPU_DEVICE_MEMORY_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,9 @@ namespace tflms::sim_gpu {
 // Counters beyond those of the BFC allocator.
 struct MemoryCounters {
   std::atomic<int64_t> failed_allocations{0};
+  // Allocations that had to wait for memory, and for how long; failed ones included.
+  std::atomic<int64_t> waits{0};
+  std::atomic<int64_t> wait_us{0};
   std::atomic<int64_t> scratch_bytes{0};
   std::atomic<int64_t> scratch_peak_bytes{0};
   std::atomic<int64_t> scratch_allocations{0};
@@ -45,6 +49,12 @@ class DeviceMemory : public tensorflow::Allocator {
     return c >= region_begin_ && c < region_end_;
   }
 
+  // Bytes from the start of the device's memory; -1 outside it.
+  int64_t OffsetOf(const void* p) const {
+    return Owns(p) ? static_cast<const char*>(p) - region_begin_ : -1;
+  }
+
+  int32_t ordinal() const { return ordinal_; }
   const MemoryCounters& counters() const { return counters_; }
   int64_t limit_bytes() const { return limit_bytes_; }
   int64_t InUseBytes();
@@ -70,6 +80,7 @@ class DeviceMemory : public tensorflow::Allocator {
   }
 
  private:
+  void CountWait(std::chrono::steady_clock::time_point began);
   void* AllocateScratch(size_t alignment, size_t num_bytes);
   void FreeScratch(void* p);
   void LogMemory(EventKind kind, int64_t bytes, int64_t requested_bytes, const void* p);

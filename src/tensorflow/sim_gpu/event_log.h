@@ -28,6 +28,7 @@ enum class EventKind : int32_t {
   kCopyIn = 3,    // host to device
   kScratch = 4,   // host heap taken for a kernel's scratch
   kScratchFree = 5,
+  kMove = 6,  // an output that its kernel had built in scratch, moved to the device
 };
 
 // One event. Read by Python through ctypes: fixed layout, no padding.

@@ -38,8 +38,8 @@ constexpr std::array<std::string_view, 15> kHostWhenInt32 = {
     "Prod",        "Range",  "ReverseV2", "Slice", "StridedSlice", "Sum", "Transpose",
 };
 
-constexpr std::array<std::string_view, 8> kTemporaryOutputs = {
-    "All", "Any", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum",
+constexpr std::array<std::string_view, 9> kTemporaryOutputs = {
+    "All", "Any", "Einsum", "EuclideanNorm", "Max", "Mean", "Min", "Prod", "Sum",
 };
 
 // Parts of names of operations over files, tables, queues and Python, all of them the host's.

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "kernel_rules.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
@@ -201,6 +203,29 @@ std::unique_ptr<KernelDef> Derive(const std::string& device_type, const OpDef& o
   return def;
 }
 
+// Takes the place of XLA's kernels for real GPUs, which end the process on a device without a
+// stream. Only automatic clustering comes here; see uncompiled_calls.h for calls marked for XLA.
+class RefusingFactory : public tensorflow::kernel_factory::OpKernelFactory {
+ public:
+  OpKernel* Create(OpKernelConstruction* construction) override {
+    construction->SetStatus(absl::UnimplementedError(
+        absl::StrCat("XLA cannot compile for the simulated GPU (node ", construction->def().name(),
+                     "). Switch automatic clustering off: tf.config.optimizer.set_jit(False), and "
+                     "no --tf_xla_auto_jit in TF_XLA_FLAGS.")));
+    return nullptr;
+  }
+};
+
+void RefuseXla(const std::string& device_type, const std::vector<KernelDef>& kernels) {
+  for (const KernelDef& kernel : kernels) {
+    if (kernel.device_type() != device_type) continue;
+    auto def = std::make_unique<KernelDef>(kernel);
+    def->set_priority(kernel.priority() + 10);
+    const tensorflow::kernel_factory::OpKernelRegistrar registrar(
+        def.release(), "TflmsSimulatedGpuNoXla", std::make_unique<RefusingFactory>());
+  }
+}
+
 // RemoteCall runs a function on a named device. Its kernel is the same for all devices; only its
 // string argument, read on the host, keeps it out of the rule above.
 void RegisterRemoteCall(const std::string& device_type) {
@@ -260,6 +285,9 @@ KernelCounts RegisterKernels(const std::string& device_type) {
     }
     Register(std::move(def), changes_memory_types);
     ++counts.registered;
+  }
+  for (const auto& [op, kernels] : others) {
+    if (absl::StartsWith(op, "Xla") || absl::StartsWith(op, "_Xla")) RefuseXla(device_type, kernels);
   }
   RegisterRemoteCall(device_type);
   RegisterFusedBatchNorm(device_type);

@@ -67,10 +67,10 @@ absl::Status StartSimulator(const Settings& settings) {
     }
     simulator->devices.push_back(std::move(state));
   }
-  for (int32_t ordinal = 0; ordinal < settings.count; ++ordinal) {
+  for (const auto& state : simulator->devices) {
     // Reference-counted by TensorFlow, which takes and drops plain pointers.
-    simulator->devices[static_cast<size_t>(ordinal)]->link =
-        std::make_unique<LinkContext>(ordinal, settings.link_out_bytes_per_s,
+    state->link =
+        std::make_unique<LinkContext>(state->memory.get(), settings.link_out_bytes_per_s,
                                       settings.link_in_bytes_per_s, &simulator->log)
             .release();
   }
