@@ -14,8 +14,8 @@
 //   no path in ~> w
 // Where w is looked for:
 //   planned        the trigger of the request
-//   direct order, chain rule: see trigger_search.h, with lb <= level(v) - level(w) <= ub; there w
-//                  must also not lead to the swap-out already, which would hold nothing back
+//   direct order, chain rule: see trigger_search.h, with lb <= level(v) - level(w) <= ub; there
+//                  also level(w) > level(u), since what runs no later than u holds nothing back
 // When the first way gives no legal w the next is tried: planned, direct order, chain rule; chain
 // rule, direct order. A planned trigger that is illegal counts as refused even when another is
 // found; so does a swap-in that stays without a trigger. That one is still right, only early: it
@@ -86,11 +86,11 @@ class Triggers {
       *planned_refused = true;
     }
     const int32_t level = state_.level[Index(first.reader)];
-    const LevelWindow window = {level - request_.ub, level - request_.lb};
     const NodeId out = state_.graph->node(readers.in).inputs.front().node;
-    const auto legal = [&](NodeId w) {
-      return Legal(w, readers) && !state_.order->Reaches(w, out);
-    };
+    const NodeId u = state_.graph->node(out).inputs.front().node;
+    const LevelWindow window = {std::max(level - request_.ub, state_.level[Index(u)] + 1),
+                                level - request_.lb};
+    const auto legal = [&](NodeId w) { return Legal(w, readers); };
     const auto direct = [&] {
       return search_.DirectOrder(first.reader, readers.in, window, legal);
     };

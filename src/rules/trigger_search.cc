@@ -50,7 +50,7 @@ NodeId TriggerSearch::DirectOrder(NodeId reader, NodeId in, LevelWindow window,
     for (NodeId from : OwnControls(graph.node(id))) enter(from, id);
   };
   expand(reader);
-  while (!open.empty() && edges < kMaxWalk && tests < kMaxTests) {
+  while (!open.empty() && edges < kMaxDirectEdges && tests < kMaxTests) {
     const NodeId id = -open.top().second;
     open.pop();
     if (Level(id) <= window.highest) {
@@ -67,7 +67,7 @@ NodeId TriggerSearch::ChainRule(NodeId reader, LevelWindow window,
   const Graph& graph = *state_.graph;
   int32_t edges = 0, tests = 0;
   NodeId at = reader;
-  while (edges < kMaxWalk && tests < kMaxTests) {
+  while (edges < kMaxChainEdges && tests < kMaxTests) {
     NodeId next = kNoNode;
     for (const Input& input : graph.node(at).inputs) {
       ++edges;

@@ -11,9 +11,9 @@
 // is the backward path: next to the swapped activation, v reads the gradient from the layer behind
 // it. Levels and paths are those of the graph as it came, so that a second run finds the same.
 //
-// Both walks look at a bounded number of edges (kMaxWalk), so that thousands of swaps cost time
-// near linear in their number. The chain needs one step a level and so reaches further back than
-// the direct order where levels are wide.
+// Both walks look at a bounded number of edges, so that thousands of swaps cost time near linear in
+// their number. The chain needs one step a level and so reaches further back than the direct order
+// where levels are wide.
 
 #ifndef TFLMS_RULES_TRIGGER_SEARCH_H_
 #define TFLMS_RULES_TRIGGER_SEARCH_H_
@@ -27,8 +27,9 @@
 
 namespace tflms {
 
-// Edges one walk may look at, and candidates it may test.
-inline constexpr int32_t kMaxWalk = 4096;
+// Edges that one walk may look at, and candidates it may test.
+inline constexpr int32_t kMaxDirectEdges = 1024;
+inline constexpr int32_t kMaxChainEdges = 16384;
 inline constexpr int32_t kMaxTests = 64;
 
 // Levels a trigger may lie on.

@@ -310,6 +310,35 @@ TEST(TriggerRule, NodesOnABranchOrInALoopAreNoTriggers) {
   }
 }
 
+TEST(TriggerRule, TheChainGoesOnWhereTheDirectOrderGivesUp) {
+  // 40 nodes on each of 30 levels, each reading two of the level before: the direct order looks at
+  // 80 edges a level and gives up before it is 20 levels back; the chain needs 2 a level.
+  constexpr size_t kWidth = 40;
+  GraphBuilder b;
+  const NodeId u = b.Op("u", {b.Source("x")});
+  std::vector<NodeId> level(kWidth, u);
+  for (int l = 1; l <= 30; ++l) {
+    std::vector<NodeId> next;
+    for (size_t i = 0; i < kWidth; ++i) {
+      next.push_back(b.Op("n" + std::to_string(l) + "_" + std::to_string(i),
+                          {level[i], level[(i + 1) % kWidth]}));
+    }
+    level = next;
+  }
+  const NodeId v = b.Op("v", {level[0], u});
+  RuleRun run(b.graph());
+  run.request.strategy = TriggerStrategy::kDirectOrder;
+  run.request.lb = 20;
+  run.request.edges = {{.reader = v, .slot = 1}};
+  run.Apply("swap");
+  const RuleEffect effect = run.Apply("trigger");
+  EXPECT_EQ(effect.changes, 1);
+  EXPECT_EQ(effect.refused, 0);
+  const Names found = run.ControlNames(run.graph.node(v).inputs[1].node);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_TRUE(found[0].starts_with("n11_")) << found[0];  // v is on level 32, n11_* on level 12
+}
+
 TEST(TriggerRule, FiveThousandReadersOfOneTensor) {
   // Every reader hangs on its own place of a long chain; nothing here is timed, but a search
   // without bounds would not end.
