@@ -25,11 +25,14 @@ class Network:
     def variable(self, shape: tuple[int, ...], deviation: float, mean: float = 0.0) -> Any:
         tf = self.tf
         seed = [17, len(self.variables)]
-        value = (
-            tf.random.stateless_truncated_normal(shape, seed=seed, stddev=deviation)
-            if deviation
-            else tf.fill(shape, mean)
-        )
+        # Made on the host: temporary tensors of the start would leave each variable in a chunk of
+        # up to twice its size on the device, with tflms and without.
+        with tf.device("/device:CPU:0"):
+            value = (
+                tf.random.stateless_truncated_normal(shape, seed=seed, stddev=deviation)
+                if deviation
+                else tf.fill(shape, mean)
+            )
         variable = tf.compat.v1.Variable(
             value, use_resource=True, name=f"variable_{len(self.variables)}"
         )
