@@ -35,6 +35,13 @@ struct RuleCount {
   int64_t refused = 0;
 };
 
+// Predicted device memory at one operation of the planned order.
+struct TimelinePoint {
+  std::string node;
+  int64_t waiting_bytes = 0;  // just before it starts
+  int64_t running_bytes = 0;  // while it runs
+};
+
 struct Report {
   std::string graph;          // name or number of the graph: function name, "main", ...
   Outcome outcome = Outcome::kDeclined;
@@ -61,6 +68,8 @@ struct Report {
   std::vector<SkipCount> skipped;     // by reason, largest first
   std::vector<RuleCount> rules;       // in running order
   std::vector<std::string> notes;     // further sentences for the user
+  // In the planned order, on-device operations only; filled when options.dump_dir is set.
+  std::vector<TimelinePoint> timeline;
 };
 
 // The report for people: several lines of text.

@@ -112,6 +112,14 @@ std::string ReportToJson(const Report& report) {
         {{"rule", rule.rule}, {"changes", rule.changes}, {"refused", rule.refused}});
   }
   json["notes"] = report.notes;
+  if (!report.timeline.empty()) {
+    json["timeline"] = nlohmann::ordered_json::array();
+    for (const TimelinePoint& point : report.timeline) {
+      json["timeline"].push_back({{"node", point.node},
+                                  {"waiting_bytes", point.waiting_bytes},
+                                  {"running_bytes", point.running_bytes}});
+    }
+  }
   // Names come from outside: bytes that are no UTF-8 are replaced, not thrown at the caller.
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -99,8 +99,19 @@ Result<int64_t> PeakAsItCame(const Problem& problem) {
   return PlannedMemory(problem, plan).peak_bytes;
 }
 
-void DescribePlan(const ProblemMap& map, const Plan& plan, Report* report) {
+void DescribeTimeline(const Graph& graph, const Problem& problem, const Plan& plan,
+                      const MemoryView& view, Report* report) {
+  for (size_t p = 0; p < plan.order.size(); ++p) {
+    const OpId op = plan.order[p];
+    if (!problem.ops[Index(op)].on_device) continue;
+    report->timeline.push_back({graph.node(op).name, view.waiting[p], view.running[p]});
+  }
+}
+
+void DescribePlan(const Graph& graph, const Options& options, const ProblemMap& map,
+                  const Plan& plan, Report* report) {
   const MemoryView view = PlannedMemory(map.problem, plan);
+  if (!options.dump_dir.empty()) DescribeTimeline(graph, map.problem, plan, view, report);
   report->peak_bytes_after = view.peak_bytes;
   report->host_peak_bytes = view.host_peak_bytes;
   report->order_pinned = plan.pin_order;
@@ -189,7 +200,7 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
     return fits ? Finish(Outcome::kNotNeeded, "the predicted peak is within the budget", report)
                 : Finish(Outcome::kNothingToSwap, "no tensor qualifies", report);
   }
-  DescribePlan(map, plan, report);
+  DescribePlan(*graph, options, map, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
   return Finish(Outcome::kRewritten,
