@@ -127,19 +127,18 @@ TEST(TriggerRule, TheChainFollowsTheGradientNotWhatIsSwapped) {
 }
 
 TEST(TriggerRule, DirectOrderTakesTheHighestLevelOfAnyPath) {
-  // The chain goes v, g3, g2, g1, of which g2 may not be a trigger; at lb = 2 the direct order
-  // finds s, as high as g2, by another input of g3.
+  // The chain goes v, g4, g3, g2, of which g3 may not be a trigger. At lb = 2 the direct order
+  // finds s3, as high as g3, by another input of g4.
   GraphBuilder b;
   const NodeId x = b.Source("x");
   const NodeId u = b.Op("u", {x});
-  const NodeId g1 = b.Op("g1", {x});
-  const NodeId g2 = b.Op("g2", {g1}, kPinnedOutside);
-  const NodeId s1 = b.Op("s1", {x});
-  const NodeId s = b.Op("s", {s1});
-  const NodeId g3 = b.Op("g3", {g2, s});
-  const NodeId v = b.Op("v", {u, g3});
+  const NodeId g2 = b.Chain("g", x, 2).back();
+  const NodeId g3 = b.Op("g3", {g2}, kPinnedOutside);
+  const NodeId s3 = b.Chain("s", x, 3).back();
+  const NodeId g4 = b.Op("g4", {g3, s3});
+  const NodeId v = b.Op("v", {u, g4});
   for (auto [strategy, want] :
-       {std::pair{TriggerStrategy::kChainRule, "g1"}, {TriggerStrategy::kDirectOrder, "s"}}) {
+       {std::pair{TriggerStrategy::kChainRule, "g2"}, {TriggerStrategy::kDirectOrder, "s3"}}) {
     RuleRun run(b.graph());
     run.request.strategy = strategy;
     run.request.edges = {{.reader = v, .slot = 0}};
