@@ -19,7 +19,7 @@
 // when a pass of TensorFlow sorts, merges or drops control inputs in between.
 //
 // Malformed input of any kind is a Status that names the node and the fault. Time and memory are
-// linear in the size of the input (plus sorting of nothing): a short file cannot ask for much.
+// linear in the size of the input: a short file cannot ask for much.
 
 #ifndef TFLMS_TENSORFLOW_GRAPHDEF_H_
 #define TFLMS_TENSORFLOW_GRAPHDEF_H_

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "src/graph/verifier.h"
 #include "wire_builder.h"
 
 namespace tflms {
@@ -145,6 +146,13 @@ TEST(WireImport, OutputShapesAttributeFillsWhatInferenceLeavesOpen) {
   EXPECT_GT(known, import.graph.size() / 2);
   const Node& relu = Find(import.graph, "Relu");
   EXPECT_EQ(relu.outputs[0].type, (TensorType{DataType::kFloat32, false, Shape::Known({32, 64})}));
+}
+
+TEST(WireImport, EveryFileGivesALawfulGraph) {
+  for (const std::string& file : DataFiles()) {
+    const Status status = VerifyGraph(MustImport(ReadData(file)).graph);
+    EXPECT_TRUE(status.ok()) << file << ": " << status.ToString();
+  }
 }
 
 TEST(WireImport, PreservedNodesAreMarked) {

@@ -13,6 +13,9 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
+from tensorflow.python.framework import kernels
 
 v1 = tf.compat.v1
 TABLE = pathlib.Path(__file__).parents[2] / "src" / "tensorflow" / "op_table.cc"
@@ -139,3 +142,18 @@ def test_the_measurement_can_fail():
             done = tf.no_op()
         found = addresses(done)
     assert found[node.name, 0] != found[x.op.name, 0]
+
+
+def test_host_rows_agree_with_the_registered_kernels():
+    """Claimed: on an accelerator every output lives on the host. DEFAULT kernels say so."""
+    ops = op_def_pb2.OpList()
+    ops.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
+    outputs = {op.name: {arg.name for arg in op.output_arg} for op in ops.op}
+    claimed = set(re.findall(r'\{"(\w+)", [^{}]*kAllHost', TABLE.read_text().split("kFamilies")[0]))
+    assert len(claimed) > 10
+    seen = set()
+    for kernel in kernels.get_all_registered_kernels().kernel:
+        if kernel.op in claimed and kernel.device_type == "DEFAULT":
+            seen.add(kernel.op)
+            assert outputs[kernel.op] <= set(kernel.host_memory_arg), kernel
+    assert len(seen) > 10
