@@ -101,7 +101,7 @@ class _Settings(ctypes.Structure):
         ("num_workspaces", ctypes.c_int32),
         ("count", ctypes.c_int32),
         ("wait_when_full", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("scratch_on_device", ctypes.c_int32),
     ]
 
 
@@ -235,6 +235,7 @@ def simulate_gpu(
     *,
     workspace_bytes: Optional[Mapping[str, int]] = None,
     wait_when_full: bool = True,
+    scratch_on_device: bool = False,
 ) -> SimulatedGpu:
     """Adds `count` simulated devices to this process's TensorFlow. Once, before its first use.
 
@@ -249,6 +250,8 @@ def simulate_gpu(
         {"Conv2D": 16 << 20}: a model of the workspace of library kernels. None by default.
       wait_when_full: an allocation that does not fit waits up to 10 s for memory to be freed, as
         TensorFlow's does, before it fails. False fails at once.
+      scratch_on_device: counts what CPU kernels take as scratch (such as im2col buffers) as device
+        memory. False keeps it on the host: no GPU needs it.
 
     Raises:
       SimulatedGpuError: TensorFlow is missing or already lists its devices, has real devices of the
@@ -266,8 +269,16 @@ def simulate_gpu(
         )
     _check_tensorflow(device_type)
     library = _load(_build.library_path())
-    _start(library, memory_limit_bytes, count, (out_rate, in_rate), device_type, workspaces,
-           wait_when_full)
+    settings = _Settings(
+        device_type=device_type.encode(),
+        memory_limit_bytes=memory_limit_bytes,
+        link_out_bytes_per_s=out_rate,
+        link_in_bytes_per_s=in_rate,
+        count=count,
+        wait_when_full=int(wait_when_full),
+        scratch_on_device=int(scratch_on_device),
+    )
+    _start(library, settings, workspaces)
     _hide_cudnn_rnn()
     _started = SimulatedGpu(library, device_type, count, memory_limit_bytes // 256 * 256)
     return _started
@@ -283,6 +294,7 @@ _ENVIRONMENT = {
     "TFLMS_SIM_DEVICE_TYPE": "device type (GPU)",
     "TFLMS_SIM_WORKSPACE_BYTES": "workspaces, as Conv2D=16777216,Conv3D=33554432 (none)",
     "TFLMS_SIM_WAIT_WHEN_FULL": "0 lets allocations that do not fit fail at once (1)",
+    "TFLMS_SIM_SCRATCH_ON_DEVICE": "1 counts the scratch of CPU kernels as device memory (0)",
 }
 
 
@@ -319,6 +331,7 @@ def simulate_gpu_from_environment(
         device_type=env.get("TFLMS_SIM_DEVICE_TYPE", "GPU"),
         workspace_bytes=_workspaces(env.get("TFLMS_SIM_WORKSPACE_BYTES", "")),
         wait_when_full=_flag(env, "TFLMS_SIM_WAIT_WHEN_FULL", True),
+        scratch_on_device=_flag(env, "TFLMS_SIM_SCRATCH_ON_DEVICE", False),
     )
 
 
@@ -452,20 +465,12 @@ def _load(path: str) -> ctypes.CDLL:
     return library
 
 
-def _start(library, limit, count, rates, device_type, workspaces, wait_when_full) -> None:
+def _start(library: ctypes.CDLL, settings: _Settings, workspaces: Mapping[str, int]) -> None:
     array = (_Workspace * max(len(workspaces), 1))()
     for slot, (op, size) in zip(array, workspaces.items()):
         slot.op, slot.bytes = op.encode(), size
-    settings = _Settings(
-        device_type=device_type.encode(),
-        memory_limit_bytes=limit,
-        link_out_bytes_per_s=rates[0],
-        link_in_bytes_per_s=rates[1],
-        workspaces=array,
-        num_workspaces=len(workspaces),
-        count=count,
-        wait_when_full=int(wait_when_full),
-    )
+    settings.workspaces = array
+    settings.num_workspaces = len(workspaces)
     message = ctypes.create_string_buffer(1024)
     if library.tflms_sim_gpu_start(ctypes.byref(settings), message, ctypes.c_size_t(1024)):
         raise SimulatedGpuError(

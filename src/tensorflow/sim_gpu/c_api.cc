@@ -36,6 +36,7 @@ Settings SettingsOf(const TflmsSimGpuSettings& from) {
   settings.link_out_bytes_per_s = from.link_out_bytes_per_s;
   settings.link_in_bytes_per_s = from.link_in_bytes_per_s;
   settings.wait_when_full = from.wait_when_full != 0;
+  settings.scratch_on_device = from.scratch_on_device != 0;
   for (int32_t i = 0; i < from.num_workspaces; ++i) {
     settings.workspace_bytes[from.workspaces[i].op] = from.workspaces[i].bytes;
   }

@@ -28,7 +28,7 @@ struct TflmsSimGpuSettings {
   int32_t num_workspaces;
   int32_t count;
   int32_t wait_when_full;
-  int32_t reserved;
+  int32_t scratch_on_device;
 };
 
 struct TflmsSimGpuStats {

@@ -138,7 +138,8 @@ void SimulatedDevice::Compute(OpKernel* kernel, OpKernelContext* context) {
     if (!context->status().ok()) return;
   }
   {
-    const ScopedKernel scope({View(kernel->name_view()), TemporariesAreScratch(*kernel)});
+    const bool scratch_to_host = !settings_.scratch_on_device && TemporariesAreScratch(*kernel);
+    const ScopedKernel scope({View(kernel->name_view()), scratch_to_host});
     kernel->Compute(context);
   }
   if (workspace != nullptr) state_->memory->DeallocateRaw(workspace);

@@ -94,6 +94,9 @@ DeviceMemory::DeviceMemory(int32_t ordinal, int64_t limit_bytes, bool wait_when_
   options.allow_retry_on_failure = wait_when_full;
   bfc_ = std::make_unique<tensorflow::BFCAllocator>(
       std::make_unique<ReservedRegion>(region_begin_, size_bytes), size_bytes, name_, options);
+  // The first request makes the allocator take its region; it should cost no one's step.
+  bfc_->DeallocateRaw(bfc_->AllocateRaw(kHeaderBytes, kGrainBytes));
+  bfc_->ClearStats();
 }
 
 DeviceMemory::~DeviceMemory() = default;

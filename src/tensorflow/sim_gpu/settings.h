@@ -28,6 +28,10 @@ struct Settings {
   // before it fails. False fails at once.
   bool wait_when_full = true;
 
+  // Whether a kernel's scratch is taken from device memory, as the CPU's kernels would have it.
+  // False keeps it on the host's heap: no accelerator needs it.
+  bool scratch_on_device = false;
+
   // Device memory an operation of the given type holds while it runs, on top of its outputs: the
   // workspace that a library kernel of a real accelerator would ask for. Types not named take none.
   std::map<std::string, int64_t, std::less<>> workspace_bytes;
