@@ -52,7 +52,7 @@ $(VENV)/.developer: requirements-dev.txt $(VENV)/.requirements
 # ---- build and test -----------------------------------------------------------------------------
 
 .PHONY: build
-build: build/.system ## Core, plugin and command, by the preset `dev`
+build: build/.system ## Core and plugin, by the preset `dev`
 	@echo "== build (dev)"
 	cmake --preset dev >build/configure-dev.log || { cat build/configure-dev.log; exit 1; }
 	cmake --build --preset dev -j $(JOBS)
