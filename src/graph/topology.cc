@@ -10,8 +10,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "src/graph/loops.h"
+
 namespace tflms {
 namespace {
+
+using LoopWaits = std::unordered_map<NodeId, std::vector<NodeId>>;
 
 size_t Index(NodeId id) { return static_cast<size_t>(id); }
 
@@ -26,9 +30,10 @@ std::vector<NodeId> Representatives(const Graph& graph) {
   return rep;
 }
 
-// Calls visit(u) for every input u of `id`, data and control, that is no back edge.
+// Calls visit(u) for everything `id` waits for: its inputs, data and control, that are no back edges,
+// and what its loop makes it wait for.
 template <typename Visit>
-void ForEachInput(const Graph& graph, NodeId id, Visit visit) {
+void ForEachInput(const Graph& graph, const LoopWaits& loops, NodeId id, Visit visit) {
   const Node& node = graph.node(id);
   for (const Input& in : node.inputs) {
     if (!IsBackEdge(graph, in.node, id)) visit(in.node);
@@ -36,10 +41,14 @@ void ForEachInput(const Graph& graph, NodeId id, Visit visit) {
   for (NodeId from : node.control_inputs) {
     if (!IsBackEdge(graph, from, id)) visit(from);
   }
+  if (!node.Has(kExit)) return;
+  if (const auto it = loops.find(id); it != loops.end()) {
+    for (NodeId from : it->second) visit(from);
+  }
 }
 
 // A node on a cycle: walks back over unplaced inputs until one comes twice.
-NodeId NodeOnCycle(const Graph& graph, const std::vector<NodeId>& rep,
+NodeId NodeOnCycle(const Graph& graph, const LoopWaits& loops, const std::vector<NodeId>& rep,
                    const std::vector<bool>& placed) {
   NodeId at = kNoNode;
   for (NodeId id = 0; id < graph.size() && at == kNoNode; ++id) {
@@ -51,7 +60,7 @@ NodeId NodeOnCycle(const Graph& graph, const std::vector<NodeId>& rep,
   while (seen.insert(rep[Index(at)]).second) {
     NodeId next = kNoNode;
     for (NodeId member : members[Index(rep[Index(at)])]) {
-      ForEachInput(graph, member, [&](NodeId from) {
+      ForEachInput(graph, loops, member, [&](NodeId from) {
         if (!placed[Index(from)] && next == kNoNode) next = from;
       });
     }
@@ -66,13 +75,14 @@ NodeId NodeOnCycle(const Graph& graph, const std::vector<NodeId>& rep,
 Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph) {
   const size_t n = graph.nodes.size();
   const std::vector<NodeId> rep = Representatives(graph);
+  const LoopWaits loops = FindLoopWaits(graph);
   std::vector<std::vector<NodeId>> members(n);
   std::vector<int64_t> waiting(n, 0);  // by representative
   std::vector<std::vector<NodeId>> successors(n);
   for (NodeId id = 0; id < graph.size(); ++id) {
     const NodeId r = rep[Index(id)];
     members[Index(r)].push_back(id);
-    ForEachInput(graph, id, [&](NodeId from) {
+    ForEachInput(graph, loops, id, [&](NodeId from) {
       successors[Index(rep[Index(from)])].push_back(r);
       ++waiting[Index(r)];
     });
@@ -96,7 +106,7 @@ Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph) {
     }
   }
   if (order.size() != n) {
-    const NodeId bad = NodeOnCycle(graph, rep, placed);
+    const NodeId bad = NodeOnCycle(graph, loops, rep, placed);
     return LawBroken("L4 node `" + graph.node(bad).name +
                      "`: lies on a cycle; only NextIteration -> Merge edges may close one");
   }
@@ -105,10 +115,11 @@ Result<std::vector<NodeId>> TopologicalOrder(const Graph& graph) {
 
 std::vector<int32_t> Levels(const Graph& graph, const std::vector<NodeId>& order) {
   const std::vector<NodeId> rep = Representatives(graph);
+  const LoopWaits loops = FindLoopWaits(graph);
   std::vector<int32_t> level(graph.nodes.size(), 0);  // by representative while walking
   for (NodeId id : order) {
     int32_t at = level[Index(rep[Index(id)])];
-    ForEachInput(graph, id,
+    ForEachInput(graph, loops, id,
                  [&](NodeId from) { at = std::max(at, level[Index(rep[Index(from)])] + 1); });
     level[Index(rep[Index(id)])] = at;
   }
@@ -125,8 +136,9 @@ IncrementalOrder::IncrementalOrder(const Graph& graph, const std::vector<NodeId>
   for (NodeId id : order) {
     if (Rep(id) == id) key_[Index(id)] = {next++, 0};
   }
+  const LoopWaits loops = FindLoopWaits(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
-    ForEachInput(graph, id, [&](NodeId from) {
+    ForEachInput(graph, loops, id, [&](NodeId from) {
       if (Rep(from) == Rep(id)) return;
       successors_[Index(Rep(from))].push_back(Rep(id));
       predecessors_[Index(Rep(id))].push_back(Rep(from));
@@ -140,7 +152,8 @@ void IncrementalOrder::AddNode(const Graph& graph, NodeId id, NodeId before) {
   successors_.emplace_back();
   predecessors_.emplace_back();
   Place last;
-  ForEachInput(graph, id, [&](NodeId from) {
+  // Added nodes are never Exit nodes.
+  ForEachInput(graph, LoopWaits(), id, [&](NodeId from) {
     last = std::max(last, Key(Rep(from)));
     successors_[Index(Rep(from))].push_back(id);
     predecessors_[Index(id)].push_back(Rep(from));

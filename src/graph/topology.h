@@ -4,7 +4,8 @@
 //
 //   level(v) = 0 when v has no inputs, else 1 + max over inputs u of level(u)
 //
-// Back edges (NextIteration into Merge) are left out. Members of one sync group count as one node:
+// Back edges (NextIteration into Merge) are left out; an Exit counts as reading all Enter nodes of its
+// loop (loops.h). Members of one sync group count as one node:
 // they get one level and stand next to one another in every order, since none of them can end
 // before all have begun. Cost: O((V + E) log V).
 

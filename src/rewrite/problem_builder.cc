@@ -8,6 +8,7 @@
 #include <map>
 
 #include "src/base/checked_math.h"
+#include "src/graph/loops.h"
 
 namespace tflms {
 namespace {
@@ -106,6 +107,9 @@ class Builder {
       for (NodeId from : node.control_inputs) {
         if (!IsBackEdge(graph_, from, id)) successors[Index(from)].push_back(id);
       }
+    }
+    for (const auto& [exit, entries] : FindLoopWaits(graph_)) {
+      for (NodeId enter : entries) successors[Index(enter)].push_back(exit);
     }
     AddWritesAfterReads(&successors);
     for (std::vector<OpId>& next : successors) {

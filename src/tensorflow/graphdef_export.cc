@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "src/tensorflow/graphdef.h"
+#include "src/base/text.h"
 #include "src/tensorflow/wire.h"
 
 namespace tflms {

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "src/base/text.h"
 #include "src/graph/topology.h"
 #include "src/tensorflow/graphdef.h"
 #include "src/tensorflow/graphdef_device.h"

@@ -7,6 +7,8 @@
 
 #include <charconv>
 
+#include "src/base/text.h"
+
 namespace tflms {
 namespace {
 
@@ -199,21 +201,6 @@ bool IsUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
-}
-
-std::string Quoted(std::string_view text) {
-  constexpr size_t kShown = 80;
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "`";
-  for (const char c : text.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7F) {
-      out += c;
-    } else {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return out + (text.size() > kShown ? "...`" : "`");
 }
 
 }  // namespace tflms

@@ -151,9 +151,6 @@ inline constexpr int32_t kMaxPort = 65535;
 // Ok when `text` is well-formed UTF-8.
 bool IsUtf8(std::string_view text);
 
-// Text for a message: quoted, control bytes escaped, cut after 80 bytes.
-std::string Quoted(std::string_view text);
-
 }  // namespace tflms
 
 #endif  // TFLMS_TENSORFLOW_WIRE_H_
