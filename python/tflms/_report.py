@@ -46,7 +46,7 @@ class Report:
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
         skipped: tensors that were not swapped, by reason, largest first.
         rules: in running order.
-        notes: further sentences.
+        notes: further sentences, such as what to do about parts that XLA compiles.
     """
 
     graph: str = ""
@@ -111,13 +111,6 @@ class Report:
                     for skip in self.skipped
                 )
             )
-        if self.unknown_size_tensors:
-            lines.append(
-                f"  {format_count(self.unknown_size_tensors, 'tensor')} of unknown size: "
-                "say batch_size= if the batch is what is unknown"
-            )
-        if self.compiled_nodes:
-            lines.append(f"  {compiled_advice(self.compiled_nodes)}")
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -157,8 +150,8 @@ class ReportList(list[Report]):
         if not self:
             return (
                 "tflms has seen no graph with a node on the accelerator yet. Graphs are seen when "
-                "TensorFlow first runs them; eager operations and functions that already ran "
-                "before tflms.enable() are not seen."
+                "TensorFlow first runs them. Not seen are eager operations, functions that already "
+                "ran before tflms.enable(), and functions compiled by XLA (jit_compile=True)."
             )
         return "\n".join(str(report) for report in self)
 

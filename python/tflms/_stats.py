@@ -135,7 +135,8 @@ def _host_bytes() -> tuple[int, int]:
             pages = int(statm.read().split()[1])
     except (OSError, IndexError, ValueError):
         return peak, peak
-    return pages * resource.getpagesize(), peak
+    now = pages * resource.getpagesize()
+    return now, max(now, peak)
 
 
 def _devices(device_type: str) -> tuple[DeviceStats, ...]:

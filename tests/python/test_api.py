@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import sys
@@ -143,7 +144,6 @@ def test_report_is_readable() -> None:
             "swapped_tensors": 54,
             "swap_out_bytes": 560 << 20,
             "swap_in_bytes": 560 << 20,
-            "compiled_nodes": 2,
             "skipped": [{"reason": "too-small", "tensors": 9, "bytes": 1024}],
             "rules": [{"rule": "swap", "changes": 54, "refused": 0}],
             "notes": ["A further sentence."],
@@ -155,11 +155,19 @@ def test_report_is_readable() -> None:
     assert "predicted peak 900 MiB -> 340 MiB (budget 360 MiB, floor 200 MiB at conv1)" in text
     assert "54 tensors swapped: 560 MiB out, 560 MiB in" in text
     assert "too-small 9 (1.0 KiB)" in text
-    assert "2 nodes compiled by XLA" in text
-    assert "jit_compile=False" in text
     assert "A further sentence." in text
     assert report.fits is True
     assert report.rules == (tflms.RuleCount("swap", 54, 0),)
+
+
+def test_statistics_say_what_to_do_about_compiled_steps() -> None:
+    numbers = dict.fromkeys(
+        (f.name for f in dataclasses.fields(tflms.Stats) if f.name != "devices"), 0
+    )
+    assert "compiled by XLA" not in str(tflms.Stats(**numbers))
+    text = str(tflms.Stats(**{**numbers, "compiled_nodes": 2}))
+    assert "2 nodes compiled by XLA" in text
+    assert "jit_compile=False" in text
 
 
 def test_report_says_when_the_plan_does_not_fit() -> None:
