@@ -427,11 +427,14 @@ def _check_tensorflow(device_type: str) -> None:
 def _hide_cudnn_rnn() -> None:
     """Lets Keras find out in time that its recurrent layers cannot use cuDNN here.
 
-    Keras picks the cuDNN operation as soon as there is a GPU, and falls back to its general
-    implementation when the operation is not found. CPU builds know the operation but have no
-    kernel for it, which would show only when the step runs.
+    CPU builds know the cuDNN operations but have no kernels for them, which would show only when
+    the step runs. Keras 3 picks the operation as soon as there is a GPU, and falls back to its
+    general implementation when the operation is not found. Keras 2 builds the general one and
+    leaves it to TensorFlow's implementation selector to put the other in its place on GPUs.
     """
     import tensorflow as tf
+
+    tf.config.optimizer.set_experimental_options({"implementation_selector": False})
 
     def not_found(*_, **__):
         raise tf.errors.NotFoundError(

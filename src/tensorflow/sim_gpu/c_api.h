@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library's whole surface, for Python's ctypes: plain C, fixed layouts, no exceptions. Functions
-// that can fail return 0 on success, and else fill `error` (always ended by a zero byte).
+// The library's whole surface, for Python's ctypes: plain C, fixed layouts, no exceptions.
+// Functions that can fail return 0 on success, and else fill `error` (always ended by a zero byte).
 #ifndef TFLMS_SIM_GPU_C_API_H_
 #define TFLMS_SIM_GPU_C_API_H_
 
@@ -56,8 +56,8 @@ struct TflmsSimGpuStats {
 
 TFLMS_SIM_GPU_API int32_t tflms_sim_gpu_abi(void);
 
-// Sets up the devices and registers them and their kernels with TensorFlow. Once per process, before
-// TensorFlow lists its devices.
+// Sets up the devices and registers them and their kernels with TensorFlow. Once per process,
+// before TensorFlow lists its devices.
 TFLMS_SIM_GPU_API int32_t tflms_sim_gpu_start(const TflmsSimGpuSettings* settings, char* error,
                                               size_t error_bytes);
 

@@ -97,8 +97,8 @@ void LinkContext::CopyDeviceTensorToCPU(const Tensor* device_tensor, absl::strin
   out_.Copy(*device_tensor, *cpu_tensor, std::string(tensor_name), std::move(done));
 }
 
-void LinkContext::CopyTensorInSameDevice(const Tensor* input_tensor,
-                                         tensorflow::Device* /*device*/, Tensor* output_tensor,
+void LinkContext::CopyTensorInSameDevice(const Tensor* input_tensor, tensorflow::Device* /*device*/,
+                                         Tensor* output_tensor,
                                          tensorflow::StatusCallback done) const {
   const absl::Status status = CheckCopy(*input_tensor, *output_tensor);
   const size_t size_bytes = input_tensor->TotalBytes();

@@ -71,9 +71,8 @@ class LinkContext : public tensorflow::DeviceContext {
   void CopyCPUTensorToDevice(const tensorflow::Tensor* cpu_tensor, tensorflow::Device* device,
                              tensorflow::Tensor* device_tensor, tensorflow::StatusCallback done,
                              bool sync_dst_compute) const override;
-  void CopyDeviceTensorToCPU(const tensorflow::Tensor* device_tensor,
-                             absl::string_view tensor_name, tensorflow::Device* device,
-                             tensorflow::Tensor* cpu_tensor,
+  void CopyDeviceTensorToCPU(const tensorflow::Tensor* device_tensor, absl::string_view tensor_name,
+                             tensorflow::Device* device, tensorflow::Tensor* cpu_tensor,
                              tensorflow::StatusCallback done) override;
   void CopyTensorInSameDevice(const tensorflow::Tensor* input_tensor, tensorflow::Device* device,
                               tensorflow::Tensor* output_tensor,
@@ -114,9 +113,8 @@ class NamedLinkContext : public tensorflow::DeviceContext {
                              bool /*sync_dst_compute*/) const override {
     link_->CopyIn(*cpu_tensor, *device_tensor, name_, std::move(done));
   }
-  void CopyDeviceTensorToCPU(const tensorflow::Tensor* device_tensor,
-                             absl::string_view tensor_name, tensorflow::Device* device,
-                             tensorflow::Tensor* cpu_tensor,
+  void CopyDeviceTensorToCPU(const tensorflow::Tensor* device_tensor, absl::string_view tensor_name,
+                             tensorflow::Device* device, tensorflow::Tensor* cpu_tensor,
                              tensorflow::StatusCallback done) override {
     link_->CopyDeviceTensorToCPU(device_tensor, tensor_name, device, cpu_tensor, std::move(done));
   }

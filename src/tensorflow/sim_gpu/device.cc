@@ -30,6 +30,7 @@
 #include "tensorflow/core/common_runtime/local_device.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/public/session_options.h"
+#include "tensorflow_compat.h"
 #include "thread_state.h"
 
 namespace tflms::sim_gpu {
@@ -126,9 +127,9 @@ absl::Status SimulatedDevice::MakeTensorFromProto(const tensorflow::TensorProto&
       return absl::OkStatus();
     }
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "Cannot make a tensor of type ", tensorflow::DataTypeString(proto.dtype()), " on ", name(),
-      ": its value is malformed, or the device is out of memory."));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Cannot make a tensor of type ", tensorflow::DataTypeString(proto.dtype()),
+                   " on ", name(), ": its value is malformed, or the device is out of memory."));
 }
 
 void SimulatedDevice::Compute(OpKernel* kernel, OpKernelContext* context) {
@@ -158,7 +159,7 @@ void SimulatedDevice::ComputeAsync(tensorflow::AsyncOpKernel* kernel, OpKernelCo
   // context beyond this call takes a reference.
   auto* named =
       std::make_unique<NamedLinkContext>(state_->link, View(kernel->name_view())).release();
-  context->params()->op_device_context = named;
+  SetDeviceContext(context, named, 0);
   kernel->ComputeAsync(context, [done = std::move(done), named] {
     done();
     named->Unref();
@@ -172,10 +173,9 @@ void* SimulatedDevice::TakeWorkspace(const OpKernel& kernel, OpKernelContext* co
   void* workspace =
       state_->memory->AllocateRaw(kAlignmentBytes, static_cast<size_t>(found->second));
   if (workspace == nullptr) {
-    context->SetStatus(absl::ResourceExhaustedError(
-        absl::StrCat("OOM when allocating ", found->second, " bytes of workspace for ",
-                     kernel.type_string(), " node ", kernel.name(), " on ", name(),
-                     " by allocator ", state_->memory->Name())));
+    context->SetStatus(absl::ResourceExhaustedError(absl::StrCat(
+        "OOM when allocating ", found->second, " bytes of workspace for ", kernel.type_string(),
+        " node ", kernel.name(), " on ", name(), " by allocator ", state_->memory->Name())));
   }
   return workspace;
 }
@@ -219,8 +219,7 @@ void SimulatedDevice::MoveToDevice(const OpKernel& kernel, Tensor* tensor,
     log_->Append(event, View(kernel.name_view()));
   }
   state_->moved_outputs.fetch_add(1, std::memory_order_relaxed);
-  state_->moved_output_bytes.fetch_add(static_cast<int64_t>(size_bytes),
-                                       std::memory_order_relaxed);
+  state_->moved_output_bytes.fetch_add(static_cast<int64_t>(size_bytes), std::memory_order_relaxed);
 }
 
 // Between two simulated devices: out over the sender's link into a host buffer, then in over the
@@ -258,9 +257,9 @@ absl::Status VisibleDevices(const tensorflow::ConfigProto& config, const Setting
        absl::StrSplit(options.visible_device_list(), ',', absl::SkipWhitespace())) {
     int32_t ordinal = 0;
     if (!absl::SimpleAtoi(text, &ordinal) || ordinal < 0 || ordinal >= settings.count) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("visible_device_list names device '", text, "'; there are ", settings.count,
-                       " simulated devices, from 0 on."));
+      return absl::InvalidArgumentError(absl::StrCat("visible_device_list names device '", text,
+                                                     "'; there are ", settings.count,
+                                                     " simulated devices, from 0 on."));
     }
     visible->push_back(ordinal);
   }
@@ -282,7 +281,8 @@ class SimulatedDeviceFactory : public tensorflow::DeviceFactory {
 
   absl::Status ListPhysicalDevices(std::vector<std::string>* devices) override {
     for (int32_t i = 0; i < simulator_->settings.count; ++i) {
-      devices->push_back(absl::StrCat("/physical_device:", simulator_->settings.device_type, ":", i));
+      devices->push_back(
+          absl::StrCat("/physical_device:", simulator_->settings.device_type, ":", i));
     }
     return absl::OkStatus();
   }

@@ -23,7 +23,8 @@ namespace {
 constexpr size_t kGrainBytes = 256;
 constexpr size_t kHeaderBytes = 64;
 
-// An allocation that takes this long has waited for memory: the allocator itself needs microseconds.
+// An allocation that takes this long has waited for memory: the allocator itself needs
+// microseconds.
 constexpr std::chrono::milliseconds kShortestWait(1);
 
 // Hands out a region that was reserved beforehand, once.
@@ -132,9 +133,8 @@ void DeviceMemory::CountWait(std::chrono::steady_clock::time_point began) {
   const auto took = std::chrono::steady_clock::now() - began;
   if (took < kShortestWait) return;
   counters_.waits.fetch_add(1, std::memory_order_relaxed);
-  counters_.wait_us.fetch_add(
-      std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
-      std::memory_order_relaxed);
+  counters_.wait_us.fetch_add(std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
+                              std::memory_order_relaxed);
 }
 
 void DeviceMemory::DeallocateRaw(void* p) {

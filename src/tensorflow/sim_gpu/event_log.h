@@ -24,9 +24,9 @@ namespace tflms::sim_gpu {
 enum class EventKind : int32_t {
   kAllocate = 0,
   kFree = 1,
-  kCopyOut = 2,   // device to host
-  kCopyIn = 3,    // host to device
-  kScratch = 4,   // host heap taken for a kernel's scratch
+  kCopyOut = 2,  // device to host
+  kCopyIn = 3,   // host to device
+  kScratch = 4,  // host heap taken for a kernel's scratch
   kScratchFree = 5,
   kMove = 6,  // an output that its kernel had built in scratch, moved to the device
 };

@@ -47,10 +47,10 @@ class FusedBatchNorm : public OpKernel {
     std::string activation;
     OP_REQUIRES_OK(construction, construction->GetAttr("activation_mode", &activation));
     OP_REQUIRES_OK(construction, construction->GetAttr("num_side_inputs", &num_side_inputs_));
-    OP_REQUIRES(construction, activation == "Identity" || activation == "Relu",
-                absl::UnimplementedError(absl::StrCat("_FusedBatchNormEx node ", name(),
-                                                      ": activation '", activation,
-                                                      "' is neither Identity nor Relu.")));
+    OP_REQUIRES(
+        construction, activation == "Identity" || activation == "Relu",
+        absl::UnimplementedError(absl::StrCat("_FusedBatchNormEx node ", name(), ": activation '",
+                                              activation, "' is neither Identity nor Relu.")));
     relu_ = activation == "Relu";
     tensorflow::NodeDef node;
     node.set_name(name());
@@ -71,10 +71,10 @@ class FusedBatchNorm : public OpKernel {
     const Tensor* side = num_side_inputs_ > 0 ? &context->input(kSideInput) : nullptr;
     Tensor* y = context->mutable_output(0);
     OP_REQUIRES(context, side == nullptr || side->NumElements() == y->NumElements(),
-                absl::InvalidArgumentError(absl::StrCat(
-                    "_FusedBatchNormEx node ", name(), ": the side input has ",
-                    side == nullptr ? 0 : side->NumElements(), " elements, the output ",
-                    y->NumElements(), ".")));
+                absl::InvalidArgumentError(
+                    absl::StrCat("_FusedBatchNormEx node ", name(), ": the side input has ",
+                                 side == nullptr ? 0 : side->NumElements(),
+                                 " elements, the output ", y->NumElements(), ".")));
     switch (y->dtype()) {
       case tensorflow::DT_FLOAT:
         return AddAndActivate<float>(side, relu_, y);

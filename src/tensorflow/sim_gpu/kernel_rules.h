@@ -12,7 +12,8 @@ namespace tflms::sim_gpu {
 // True for operations that an accelerator does not have: they stay on the CPU by soft placement.
 bool StaysOnCpu(std::string_view op);
 
-// True for an integer input that accelerators read on the host: shapes, axes, paddings and the like.
+// True for an integer input that accelerators read on the host: shapes, axes, paddings and the
+// like.
 bool IsHostInput(std::string_view input);
 
 // True for operations whose int32 form an accelerator keeps on the host altogether.

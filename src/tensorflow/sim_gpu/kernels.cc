@@ -128,7 +128,9 @@ void CompleteConstraints(const OpDef& op, Constraints* constraints) {
 }
 
 bool HasStringArgument(const OpDef& op) {
-  const auto is_string = [](const OpDef::ArgDef& arg) { return arg.type() == tensorflow::DT_STRING; };
+  const auto is_string = [](const OpDef::ArgDef& arg) {
+    return arg.type() == tensorflow::DT_STRING;
+  };
   return std::any_of(op.input_arg().begin(), op.input_arg().end(), is_string) ||
          std::any_of(op.output_arg().begin(), op.output_arg().end(), is_string);
 }
@@ -190,7 +192,8 @@ std::unique_ptr<KernelDef> Derive(const std::string& device_type, const OpDef& o
   Constraints constraints = ConstraintsOf(cpu);
   CompleteConstraints(op, &constraints);
   for (const KernelDef& other : others) {
-    if (other.label() == cpu.label() && TakeAway(ConstraintsOf(other), &constraints)) return nullptr;
+    if (other.label() == cpu.label() && TakeAway(ConstraintsOf(other), &constraints))
+      return nullptr;
   }
   for (const auto& [attr, types] : constraints) {
     if (types.empty()) return nullptr;
@@ -287,7 +290,8 @@ KernelCounts RegisterKernels(const std::string& device_type) {
     ++counts.registered;
   }
   for (const auto& [op, kernels] : others) {
-    if (absl::StartsWith(op, "Xla") || absl::StartsWith(op, "_Xla")) RefuseXla(device_type, kernels);
+    if (absl::StartsWith(op, "Xla") || absl::StartsWith(op, "_Xla"))
+      RefuseXla(device_type, kernels);
   }
   RegisterRemoteCall(device_type);
   RegisterFusedBatchNorm(device_type);

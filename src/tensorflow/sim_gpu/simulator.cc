@@ -25,8 +25,8 @@ absl::Status CheckSettings(const Settings& settings) {
                      settings.device_type, "'."));
   }
   if (settings.count < 1 || settings.count > kMostDevices) {
-    return absl::InvalidArgumentError(absl::StrCat("count must be 1 to ", kMostDevices,
-                                                   "; found ", settings.count, "."));
+    return absl::InvalidArgumentError(
+        absl::StrCat("count must be 1 to ", kMostDevices, "; found ", settings.count, "."));
   }
   if (settings.memory_limit_bytes < kLeastMemoryBytes) {
     return absl::InvalidArgumentError(absl::StrCat("memory_limit_bytes must be at least ",
@@ -34,7 +34,8 @@ absl::Status CheckSettings(const Settings& settings) {
                                                    settings.memory_limit_bytes, "."));
   }
   if (!(settings.link_out_bytes_per_s >= 0) || !(settings.link_in_bytes_per_s >= 0)) {
-    return absl::InvalidArgumentError("Link rates must be 0 (no limit) or more, in bytes per second.");
+    return absl::InvalidArgumentError(
+        "Link rates must be 0 (no limit) or more, in bytes per second.");
   }
   for (const auto& [op, bytes] : settings.workspace_bytes) {
     if (bytes < 0) {
@@ -69,10 +70,9 @@ absl::Status StartSimulator(const Settings& settings) {
   }
   for (const auto& state : simulator->devices) {
     // Reference-counted by TensorFlow, which takes and drops plain pointers.
-    state->link =
-        std::make_unique<LinkContext>(state->memory.get(), settings.link_out_bytes_per_s,
-                                      settings.link_in_bytes_per_s, &simulator->log)
-            .release();
+    state->link = std::make_unique<LinkContext>(state->memory.get(), settings.link_out_bytes_per_s,
+                                                settings.link_in_bytes_per_s, &simulator->log)
+                      .release();
   }
   Slot().store(simulator.release(), std::memory_order_release);
   return absl::OkStatus();

@@ -27,6 +27,18 @@ inline std::string_view PendingOpName() {
   return TextOf(tsl::profiler::ScopedMemoryDebugAnnotation::CurrentAnnotation().pending_op_name);
 }
 
+// Gives an execution another device context; false where its parameters cannot be reached (2.13).
+template <typename Context, typename DeviceContext>
+auto SetDeviceContext(Context* context, DeviceContext* device_context, int /*preferred*/)
+    -> decltype(context->params()->op_device_context, bool()) {
+  context->params()->op_device_context = device_context;
+  return true;
+}
+template <typename Context, typename DeviceContext>
+bool SetDeviceContext(Context* /*context*/, DeviceContext* /*device_context*/, long /*else*/) {
+  return false;
+}
+
 }  // namespace tflms::sim_gpu
 
 #endif  // TFLMS_SIM_GPU_TENSORFLOW_COMPAT_H_
