@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "python"))
 
-from harness import MIB, Job, Outcome, run_child  # noqa: E402
+from harness import MIB, OFF, Job, Outcome, run_child
 
 ROOM_BYTES = 8 << 30
 
@@ -36,7 +36,7 @@ class Run:
 
     title: str
     limit_bytes: int
-    tflms: dict[str, Any] | None
+    tflms: dict[str, Any] | str | None
     outcome: Outcome | None = None
     events: list[dict[str, Any]] | None = None
 
@@ -73,7 +73,7 @@ def row(run: Run, args: argparse.Namespace) -> list[str]:
     outcome = run.outcome
     assert outcome is not None
     limit = "no limit" if run.limit_bytes == ROOM_BYTES else f"{run.limit_bytes / MIB:.0f} MiB"
-    head = ["without" if run.tflms is None else "with", limit, str(args.batch)]
+    head = ["with" if isinstance(run.tflms, dict) else "without", limit, str(args.batch)]
     if outcome.error:
         return [*head, "no", "-", "-", "-", "-", "-", "-"]
     copied = [sum(s[k] for s in outcome.stats) for k in ("copied_out_bytes", "copied_in_bytes")]
@@ -173,7 +173,7 @@ def main() -> None:
     memory = f"{args.memory_mib} MiB of device memory"
     runs = [
         Run(f"1 of 3: without tflms, {memory}", limit, None),
-        Run("2 of 3: without tflms, a device without a limit", ROOM_BYTES, None),
+        Run("2 of 3: without tflms, a device without a limit", ROOM_BYTES, OFF),
         Run(f"3 of 3: with tflms, {memory}", limit, {}),
     ]
     print(f"ResNet-50 on handwritten digits at 64x64x3, batch {args.batch}, {args.steps} steps")

@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "python"))
 
-from harness import MIB, Job, Outcome, run_child  # noqa: E402
+from harness import MIB, OFF, Job, Outcome, run_child
 
 ROOM_BYTES = 16 << 30
 
@@ -29,7 +29,7 @@ ROOM_BYTES = 16 << 30
 class Search:
     """The tries for one way of training (with or without tflms)."""
 
-    def __init__(self, args: argparse.Namespace, tflms: dict[str, Any] | None) -> None:
+    def __init__(self, args: argparse.Namespace, tflms: dict[str, Any] | str | None) -> None:
         self.args = args
         self.tflms = tflms
         self.outcomes: dict[int, Outcome] = {}
@@ -82,7 +82,7 @@ class Search:
 
 def same_loss(search: Search, batch: int) -> bool:
     """Whether that try's losses are those of a run without tflms and without a limit."""
-    plain = run_child(Search(search.args, None).job(batch, ROOM_BYTES), timeout_s=3600)
+    plain = run_child(Search(search.args, OFF).job(batch, ROOM_BYTES), timeout_s=3600)
     return plain.losses == search.outcomes[batch].losses and not plain.error
 
 

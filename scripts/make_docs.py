@@ -25,7 +25,7 @@ def options_page() -> str:
         NOTICE,
         "Each option can be given in Python, `tflms.enable(name=value)`, or in the environment,",
         "`TFLMS_NAME=value`. Python wins over the environment, the environment over the default.",
-        "Most users set `budget_bytes` or nothing. -1 means \"automatic\" wherever it is allowed.",
+        'Most users set `budget_bytes` or nothing. -1 means "automatic" wherever it is allowed.',
         "",
         "| option | default | unit | range |",
         "|---|---|---|---|",

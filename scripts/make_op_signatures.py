@@ -20,14 +20,37 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from tensorflow.core.framework import op_def_pb2  # noqa: E402
-from tensorflow.python.client import pywrap_tf_session  # noqa: E402
+from tensorflow.core.framework import op_def_pb2
+from tensorflow.python.client import pywrap_tf_session
 
 SHORT_NAMES = {
-    1: "f32", 2: "f64", 3: "i32", 4: "u8", 5: "i16", 6: "i8", 7: "string", 8: "c64", 9: "i64",
-    10: "bool", 11: "q8", 12: "qu8", 13: "q32", 14: "bf16", 15: "q16", 16: "qu16", 17: "u16",
-    18: "c128", 19: "f16", 20: "resource", 21: "variant", 22: "u32", 23: "u64", 24: "f8e5m2",
-    25: "f8e4m3", 29: "i4", 30: "u4",
+    1: "f32",
+    2: "f64",
+    3: "i32",
+    4: "u8",
+    5: "i16",
+    6: "i8",
+    7: "string",
+    8: "c64",
+    9: "i64",
+    10: "bool",
+    11: "q8",
+    12: "qu8",
+    13: "q32",
+    14: "bf16",
+    15: "q16",
+    16: "qu16",
+    17: "u16",
+    18: "c128",
+    19: "f16",
+    20: "resource",
+    21: "variant",
+    22: "u32",
+    23: "u64",
+    24: "f8e5m2",
+    25: "f8e4m3",
+    29: "i4",
+    30: "u4",
 }
 ALL_REFS = 0xFFFF
 

@@ -23,11 +23,11 @@ from tflms._simulated_gpu import (
     EventKind,
     MemoryEvent,
     SimulatedGpu,
-    SimulatedGpuError,
     SimulatedGpuStats,
     simulate_gpu,
     simulated_gpu,
 )
+from tflms._simulated_gpu_build import SimulatedGpuError
 from tflms._stats import DeviceStats, Stats, reset_peak, stats
 from tflms._version import __version__
 

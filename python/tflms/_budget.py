@@ -37,9 +37,7 @@ def usable_bytes(free_bytes: list[int]) -> int:
     if not free_bytes:
         return 0
     smallest = min(free_bytes)
-    reserve = max(
-        min(_SYSTEM_RESERVE_BYTES, smallest // 4), int(smallest * _SYSTEM_RESERVE_PART)
-    )
+    reserve = max(min(_SYSTEM_RESERVE_BYTES, smallest // 4), int(smallest * _SYSTEM_RESERVE_PART))
     return smallest - reserve
 
 
@@ -61,7 +59,7 @@ def _configured_limit(device_type: str) -> int:
 
 
 class _NvmlMemory(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("total", ctypes.c_ulonglong),
         ("free", ctypes.c_ulonglong),
         ("used", ctypes.c_ulonglong),

@@ -21,7 +21,7 @@ _LIBRARY_NAME = "libtflms.so"
 class _TflmsApi(ctypes.Structure):
     """``struct TflmsApi`` of c_api.h: members in the same order."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("struct_size", ctypes.c_size_t),
         ("version", ctypes.CFUNCTYPE(ctypes.c_char_p)),
         ("option_table", ctypes.CFUNCTYPE(ctypes.c_void_p)),
@@ -131,7 +131,7 @@ def library_path() -> Path:
     return path
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def library() -> Library:
     """The plugin, loaded once per process."""
     return Library(library_path())

@@ -46,7 +46,7 @@ class Option:
 class OptionTable(list[Option]):
     """The options, in the order of the table; ``str()`` is readable."""
 
-    def __getitem__(self, key):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, key):  # type: ignore[no-untyped-def]
         """By position, as in a list, or by name."""
         if isinstance(key, str):
             for option in self:

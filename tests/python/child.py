@@ -10,7 +10,7 @@ import sys
 import time
 
 import harness
-from harness import MARK, STEP_MARK, Job, Outcome
+from harness import MARK, OFF, STEP_MARK, Job, Outcome
 
 
 def main() -> None:
@@ -28,13 +28,17 @@ def main() -> None:
 
 
 def train(job: Job, outcome: Outcome) -> None:
-    import tensorflow as tf
     import tflms
+
+    import tensorflow as tf
 
     gpu = tflms.simulate_gpu(**job.sim) if job.sim is not None else None
     tf.config.threading.set_inter_op_parallelism_threads(job.inter_op_threads)
     tf.config.threading.set_intra_op_parallelism_threads(job.intra_op_threads)
-    if job.tflms is not None:
+    if job.tflms == OFF:
+        tflms.enable()
+        tflms.disable()
+    elif job.tflms is not None:
         tflms.enable(**job.tflms)
 
     from models import MODELS

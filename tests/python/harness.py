@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 MARK = "tflms-child-result "
 STEP_MARK = "tflms-child-step "
 MIB = 1 << 20
+OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,10 @@ class Job:
         model: a key of ``models.MODELS``.
         params: the builder's arguments.
         sim: arguments of ``tflms.simulate_gpu``; ``None``: no simulated GPU.
-        tflms: arguments of ``tflms.enable``; ``None``: not enabled, not even loaded.
+        tflms: arguments of ``tflms.enable``; ``None``: not enabled, not even loaded; ``OFF``: loaded
+            and switched off, so that the same passes of TensorFlow run as with tflms and graphs
+            come through as they are. TensorFlow's memory optimizer, which tflms switches off, adds
+            up sums in another order where it acts: to compare bits, compare with ``OFF``.
         log_step: the step whose memory events are recorded, 1 the first; 0 none.
         log_path: where they are written, as JSON.
     """
@@ -42,7 +46,7 @@ class Job:
     params: dict[str, Any] = field(default_factory=dict)
     steps: int = 5
     sim: dict[str, Any] | None = None
-    tflms: dict[str, Any] | None = None
+    tflms: dict[str, Any] | str | None = None
     inter_op_threads: int = 1
     intra_op_threads: int = 2
     log_step: int = 0

@@ -51,7 +51,9 @@ def _keras() -> Any:
     return tf.keras
 
 
-def _keras_training(model: Any, optimizer: Any, loss: Any, x: Any, y: Any, **compile: Any) -> Training:
+def _keras_training(
+    model: Any, optimizer: Any, loss: Any, x: Any, y: Any, **compile: Any
+) -> Training:
     model.compile(optimizer, loss, jit_compile=False, **compile)
 
     def step() -> float:
@@ -63,8 +65,9 @@ def _keras_training(model: Any, optimizer: Any, loss: Any, x: Any, y: Any, **com
 def resnet50_session(batch: int = 8, image: int = 64, classes: int = 1000) -> Training:
     """ResNet-50 of plain operations in a session."""
     import resnet_session
-    import tensorflow as tf
     from harness import session_config
+
+    import tensorflow as tf
 
     graph, train, loss, feeds, variables = resnet_session.build(batch, image, classes)
     with graph.as_default():
@@ -95,8 +98,9 @@ def resnet50_keras(batch: int = 8, image: int = 64, classes: int = 1000) -> Trai
 
 def resnet50_digits(batch: int = 64, image: int = 64) -> Training:
     """``keras.applications.ResNet50`` on scikit-learn's handwritten digits, resized, in colour."""
-    import tensorflow as tf
     from sklearn.datasets import load_digits
+
+    import tensorflow as tf
 
     keras = _keras()
     digits = load_digits()
@@ -221,9 +225,7 @@ def transformer(
     )
 
 
-def while_loop(
-    batch: int = 256, width: int = 256, iterations: int = 6, depth: int = 6
-) -> Training:
+def while_loop(batch: int = 256, width: int = 256, iterations: int = 6, depth: int = 6) -> Training:
     """A custom loop: dense layers before and after a ``tf.while_loop``, gradients through both."""
     import tensorflow as tf
 

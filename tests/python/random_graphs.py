@@ -133,7 +133,7 @@ class Dag:
     def pick_fetches(self) -> list[Any]:
         read = {t.ref() for op in self.graph.get_operations() for t in op.inputs}
         ends = [t for t in self.tensors if t.ref() not in read]
-        return ends + [self.choose(self.tensors)]
+        return [*ends, self.choose(self.tensors)]
 
 
 def run_dag(seed: int, tf: Any, tflms: Any, gpu: Any) -> dict[str, Any]:
@@ -250,8 +250,9 @@ def compare(
 def main() -> None:
     import warnings
 
-    import tensorflow as tf
     import tflms
+
+    import tensorflow as tf
 
     warnings.simplefilter("ignore")
     task = json.loads(sys.argv[1])

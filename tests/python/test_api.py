@@ -11,10 +11,11 @@ import typing
 
 import pytest
 import tflms
-from scripts import run_ok, run_script
 from tflms import _budget, _tensorflow
 from tflms._format import format_bytes, format_count
 from tflms._library import library
+
+from scripts import run_ok, run_script
 
 
 def test_import_is_light() -> None:

@@ -11,14 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from harness import MIB, Job, Outcome, run_child
+from harness import MIB, OFF, Job, Outcome, run_child
 
 ROOM = 2048 * MIB
 
 
+# What of the peak without tflms the small device has.
+DEVICE_PART = 0.95
+
+
 @dataclass(frozen=True)
 class Case:
-    """One model; `part` is the size of the small device in terms of the peak without tflms."""
+    """One model; `part` is the budget in terms of the peak without tflms."""
 
     model: str
     part: float
@@ -29,17 +33,17 @@ class Case:
 
 CASES = [
     Case("resnet50_session", 0.75, {"batch": 16}),
-    Case("resnet50_keras", 0.85, {"batch": 16}),
+    Case("resnet50_keras", 0.8, {"batch": 16}),
     Case("unet3d", 0.7, {"batch": 2}),
-    Case("mlp_adam", 0.85, {"batch": 2048}),
+    Case("mlp_adam", 0.75, {"batch": 2048}),
     Case("lstm", 0.7, {"batch": 256}),
     Case("transformer", 0.7, {"batch": 16}),
-    Case("while_loop", 0.85, {"batch": 1024}),
-    Case("mirrored", 0.85, {"batch": 2048}, devices=2),
+    Case("while_loop", 0.65, {"batch": 1024}),
+    Case("mirrored", 0.65, {"batch": 2048}, devices=2),
 ]
 
 
-def train(case: Case, limit_bytes: int, tflms: dict[str, Any] | None) -> Outcome:
+def train(case: Case, limit_bytes: int, tflms: dict[str, Any] | str | None) -> Outcome:
     return run_child(
         Job(
             case.model,
@@ -53,11 +57,12 @@ def train(case: Case, limit_bytes: int, tflms: dict[str, Any] | None) -> Outcome
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.model)
 def test_same_bits_in_less_memory(case: Case) -> None:
-    plain = train(case, ROOM, None)
+    plain = train(case, ROOM, OFF)
     assert plain.error == ""
-    limit = int(plain.peak_bytes * case.part)
+    limit = int(plain.peak_bytes * DEVICE_PART)
+    budget = int(plain.peak_bytes * case.part)
 
-    swapped = train(case, limit, {})
+    swapped = train(case, limit, {"budget_bytes": budget})
     assert swapped.error == "", swapped.output[-3000:]
     assert swapped.losses == plain.losses
     assert swapped.fingerprint == plain.fingerprint
@@ -66,7 +71,7 @@ def test_same_bits_in_less_memory(case: Case) -> None:
     # It really was smaller, and because tensors really went out and came back.
     assert swapped.peak_bytes <= limit < plain.peak_bytes
     report = swapped.rewritten[-1]
-    assert report["budget_bytes"] == limit // 256 * 256
+    assert report["budget_bytes"] == budget
     assert report["swapped_tensors"] > 0
     for device in range(case.devices):
         moved = swapped.stats[device]["copied_out_bytes"] - plain.stats[device]["copied_out_bytes"]
@@ -87,7 +92,7 @@ def test_what_runs_out_of_memory_without_runs_with() -> None:
 
 def test_a_graph_that_needs_nothing_gets_nothing() -> None:
     case = Case("mlp_adam", 0.0, {"batch": 32, "width": 64, "depth": 3}, steps=2)
-    plain = train(case, ROOM, None)
+    plain = train(case, ROOM, OFF)
     outcome = train(case, ROOM, {})
     assert outcome.losses == plain.losses
     assert outcome.reports, "the graph has been looked at"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from scripts import run_ok, run_script
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"

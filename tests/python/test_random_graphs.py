@@ -13,10 +13,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "bench"))
 
-from random_models import failures, run_seeds  # noqa: E402
+from random_models import failures, run_seeds
 
 
-@pytest.mark.parametrize(("kind", "first", "end"), [("dags", 0, 50), ("models", 0, 25), ("models", 25, 50)])
+@pytest.mark.parametrize(
+    ("kind", "first", "end"), [("dags", 0, 50), ("models", 0, 25), ("models", 25, 50)]
+)
 def test_same_bits(kind: str, first: int, end: int) -> None:
     results = run_seeds(kind, first, end)
     assert len(results) == end - first
