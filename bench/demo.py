@@ -141,18 +141,16 @@ def draw(without: Run, with_tflms: Run, limit_bytes: int, batch: int, path: Path
         axes.plot(x, y, color=colour, linewidth=1.4, label=label)
         axes.fill_between(x, y, color=colour, alpha=0.12)
     limit = limit_bytes / MIB
-    axes.axhline(limit, color=grey, linestyle="--", linewidth=1.2)
-    axes.annotate(
-        f"device memory: {limit:.0f} MiB",
-        (0.995, limit),
-        xytext=(0, 4),
-        textcoords="offset points",
-        ha="right",
+    axes.axhline(
+        limit,
         color=grey,
+        linestyle="--",
+        linewidth=1.2,
+        label=f"memory of the capped device: {limit:.0f} MiB",
     )
     axes.set_xlim(0, 1)
     top = max([limit, *curve(without.events or [])[1]])
-    axes.set_ylim(0, top * 1.2)
+    axes.set_ylim(0, top * 1.3)  # room for the legend
     axes.set_xlabel("part of one training step")
     axes.set_ylabel("device memory in use (MiB)")
     axes.set_title(f"ResNet-50, 64x64 pixels, batch {batch}: one training step")
@@ -165,7 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--memory-mib", type=int, default=480)
-    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("demo-out"))
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)

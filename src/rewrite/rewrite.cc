@@ -129,7 +129,7 @@ void DescribePlan(const Graph& graph, const Options& options, const ProblemMap& 
   }
 }
 
-// Applies all rules in catalog order and checks the laws.
+// Applies all rules in catalog order. The laws are checked once all accelerators are done.
 Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Plan& plan,
                   Graph* graph, Report* report) {
   const Graph before = *graph;
@@ -147,12 +147,6 @@ Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Pla
                     "rule " + std::string(rule.name) + ": " + effect.status().message());
     }
     report->rules.push_back({std::string(rule.name), effect->changes, effect->refused});
-  }
-  Status status = VerifyGraph(*graph);
-  if (status.ok()) status = VerifyRewrite(before, *graph);
-  if (!status.ok()) {
-    *graph = before;
-    return status;
   }
   report->nodes_added = graph->size() - before.size();
   for (const Node& node : graph->nodes) report->control_edges_added += node.added_controls;
@@ -232,6 +226,11 @@ Result<std::vector<Report>> Rewrite(const Options& options, const std::string& g
     report.time_us =
         std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
     reports.push_back(std::move(report));
+  }
+  const Status kept = VerifyRewrite(before, *graph);
+  if (!kept.ok()) {
+    *graph = before;
+    return kept;
   }
   if (reports.empty()) {
     Report report;
