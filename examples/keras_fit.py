@@ -7,8 +7,9 @@ The simulated GPU stands in for a real one; leave that line out on a machine tha
 import numpy as np
 import tflms
 
-tflms.simulate_gpu(memory_limit_bytes=48 << 20)
-tflms.enable()
+tflms.simulate_gpu(memory_limit_bytes=64 << 20)
+# Keras keeps the arrays that `fit` gets on the device as well: leave room for them.
+tflms.enable(budget_bytes=36 << 20)
 
 import tensorflow as tf  # noqa: E402
 

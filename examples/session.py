@@ -4,8 +4,8 @@
 import numpy as np
 import tflms
 
-tflms.simulate_gpu(memory_limit_bytes=40 << 20)
-tflms.enable()
+tflms.simulate_gpu(memory_limit_bytes=48 << 20)
+tflms.enable(budget_bytes=36 << 20)
 
 import tensorflow as tf  # noqa: E402
 

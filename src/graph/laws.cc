@@ -219,7 +219,10 @@ Graph EraseRewrite(const Graph& after) {
 }
 
 Status VerifyRewrite(const Graph& before, const Graph& after) {
-  const bool done_before = std::any_of(before.nodes.begin(), before.nodes.end(), IsAdded);
+  const bool done_before =
+      std::any_of(before.nodes.begin(), before.nodes.end(), [](const Node& node) {
+        return IsAdded(node) || node.added_controls > 0;
+      });
   if (done_before) {
     if (before.nodes == after.nodes && before.devices == after.devices) return Status();
     return LawBroken("L5 the graph had been rewritten already and was changed again");

@@ -45,21 +45,12 @@ PlannerOptions PlannerOptionsFrom(const Options& options, Clock::time_point dead
   return out;
 }
 
-// True when the graph carries nodes or order edges of an earlier rewrite for this accelerator.
-bool HasBeenRewritten(const Graph& graph, DeviceId accelerator) {
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    const Node& node = graph.node(id);
-    if (node.role == NodeRole::kOriginal) {
-      if (node.device == accelerator && node.added_controls > 0) return true;
-      continue;
-    }
-    // A swap-out reads the accelerator whose tensor it takes.
-    if (node.role == NodeRole::kSwapOut && !node.inputs.empty() &&
-        graph.node(node.inputs[0].node).device == accelerator) {
-      return true;
-    }
-  }
-  return false;
+// True when the graph carries nodes or order edges of an earlier rewrite, for whichever accelerator:
+// what was decided then, for all of them, stays.
+bool HasBeenRewritten(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.role != NodeRole::kOriginal || node.added_controls > 0;
+  });
 }
 
 // Puts into the report what is known before planning.
@@ -162,10 +153,10 @@ Status Finish(Outcome outcome, std::string reason, Report* report) {
 
 // One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
 Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_point deadline,
-                  Graph* graph, Report* report) {
+                  bool done_before, Graph* graph, Report* report) {
   report->device = graph->devices[Index(accelerator)].name;
   report->nodes = graph->size();
-  if (HasBeenRewritten(*graph, accelerator)) {
+  if (done_before) {
     return Finish(Outcome::kAlreadyDone, "the graph carries tflms nodes or edges already", report);
   }
   TFLMS_ASSIGN_OR_RETURN(const GraphFacts facts, FindFacts(*graph));
@@ -209,6 +200,7 @@ Result<std::vector<Report>> Rewrite(const Options& options, const std::string& g
                                     Graph* graph) {
   TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
   const Graph before = *graph;
+  const bool done_before = HasBeenRewritten(before);
   std::vector<Report> reports;
   const Clock::time_point deadline =
       Clock::now() + std::chrono::milliseconds(options.time_limit_ms);
@@ -218,7 +210,7 @@ Result<std::vector<Report>> Rewrite(const Options& options, const std::string& g
     Report report;
     report.graph = graph_name;
     const Status status =
-        RewriteFor(static_cast<DeviceId>(device), options, deadline, graph, &report);
+        RewriteFor(static_cast<DeviceId>(device), options, deadline, done_before, graph, &report);
     if (!status.ok()) {
       *graph = before;
       return status;
