@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 #include <vector>
 
 #include "src/sim/residency.h"
@@ -96,46 +97,79 @@ int64_t BfcModel::largest_free_bytes() const {
   return 0;
 }
 
+namespace {
+
+// What begins and ends at each position of one run.
+struct Schedule {
+  std::vector<std::vector<size_t>> begins, ends;  // by position: indices of stays
+};
+
+Schedule MakeSchedule(const std::vector<Stay>& stays, size_t positions, uint32_t seed) {
+  std::mt19937 random(seed);
+  Schedule schedule;
+  schedule.begins.resize(positions);
+  schedule.ends.resize(positions);
+  for (size_t i = 0; i < stays.size(); ++i) {
+    const Stay& stay = stays[i];
+    if (stay.from > stay.to) continue;
+    int32_t to = stay.to;
+    if (seed != 0 && stay.until_sync && stay.earliest_to < stay.to) {
+      to -= static_cast<int32_t>(random() % static_cast<uint32_t>(stay.to - stay.earliest_to + 1));
+    }
+    schedule.begins[Index(stay.from)].push_back(i);
+    schedule.ends[Index(to)].push_back(i);
+  }
+  if (seed != 0) {
+    for (auto& begins : schedule.begins) std::shuffle(begins.begin(), begins.end(), random);
+  }
+  return schedule;
+}
+
+}  // namespace
+
 BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes,
-                          int steps) {
+                          int steps, uint32_t seed) {
   const std::vector<int32_t> position = Positions(plan.order);
   const std::vector<Stay> stays = FindResidency(problem, plan, position).on_device;
-  const size_t n = plan.order.size();
-  std::vector<std::vector<size_t>> begins(n), ends(n);
-  for (size_t i = 0; i < stays.size(); ++i) {
-    if (stays[i].from > stays[i].to) continue;
-    begins[Index(stays[i].from)].push_back(i);
-    ends[Index(stays[i].to)].push_back(i);
-  }
   BfcModel model(capacity_bytes);
-  BfcReplayResult result;
   if (problem.persistent_bytes > 0 && model.Allocate(problem.persistent_bytes) < 0) {
     return {false, 0, 0, problem.persistent_bytes};
   }
   std::vector<int64_t> offset(stays.size(), -1);
   for (int step = 0; step < steps; ++step) {
-    for (size_t p = 0; p < n; ++p) {
-      const int64_t workspace = problem.ops[Index(plan.order[p])].workspace_bytes;
-      for (size_t i : begins[p]) {
+    // Every step of one run draws anew.
+    const uint32_t draw = seed == 0 ? 0 : seed * 1000 + static_cast<uint32_t>(step);
+    const Schedule schedule = MakeSchedule(stays, plan.order.size(), draw);
+    for (size_t p = 0; p < plan.order.size(); ++p) {
+      const auto failed = [&](int64_t bytes) {
+        return BfcReplayResult{false, model.peak_bytes(), static_cast<int32_t>(p), bytes};
+      };
+      for (size_t i : schedule.begins[p]) {
         const int64_t giver = stays[i].takes_from;
         offset[i] = giver >= 0 ? offset[static_cast<size_t>(giver)]
                                : model.Allocate(stays[i].size_bytes);
-        if (offset[i] < 0) {
-          return {false, model.peak_bytes(), static_cast<int32_t>(p), stays[i].size_bytes};
-        }
+        if (offset[i] < 0) return failed(stays[i].size_bytes);
       }
+      const int64_t workspace = problem.ops[Index(plan.order[p])].workspace_bytes;
       if (workspace > 0) {
         const int64_t at = model.Allocate(workspace);
-        if (at < 0) return {false, model.peak_bytes(), static_cast<int32_t>(p), workspace};
+        if (at < 0) return failed(workspace);
         model.Free(at);
       }
-      for (size_t i : ends[p]) {
+      for (size_t i : schedule.ends[p]) {
         if (!stays[i].handed_on) model.Free(offset[i]);
       }
     }
   }
-  result.peak_bytes = model.peak_bytes();
-  return result;
+  return {true, model.peak_bytes(), -1, 0};
+}
+
+bool FitsInBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes, int steps,
+               uint32_t seeds) {
+  for (uint32_t seed = 0; seed < seeds; ++seed) {
+    if (!ReplayBfc(problem, plan, capacity_bytes, steps, seed).fits) return false;
+  }
+  return true;
 }
 
 }  // namespace tflms

@@ -59,10 +59,16 @@ struct BfcReplayResult {
   int64_t failed_bytes = 0;       // that request
 };
 
-// Replays `steps` runs of a pinned plan in a region of `capacity_bytes`, with every buffer there as
-// long as PlannedMemory says. Persistent bytes lie at the region's start.
+// Replays `steps` runs of a pinned plan in a region of `capacity_bytes`. Persistent bytes lie at the
+// region's start. What a run leaves to chance is drawn from `seed`: how soon a swap-out ends before
+// the op that waits for it, and in which order the buffers that begin at one position ask for their
+// memory. Seed 0 is the run with the slowest copies, in the order of the buffers.
 BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes,
-                          int steps);
+                          int steps, uint32_t seed);
+
+// True when the runs of seeds 0 .. seeds - 1 all fit.
+bool FitsInBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes, int steps,
+               uint32_t seeds);
 
 }  // namespace tflms
 

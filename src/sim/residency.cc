@@ -84,12 +84,13 @@ Residency FindResidency(const Problem& problem, const Plan& plan,
       host_until = back;
       if (gone >= again - 1) continue;  // no position without it
       residency.on_device.push_back(
-          {self, from, gone, buffer.size_bytes, -1, false, from == first, until_sync});
+          {self, from, gone, buffer.size_bytes, -1, false, from == first, until_sync,
+           std::max(from, leave)});
       from = again;
     }
     last_stay[id] = static_cast<int64_t>(residency.on_device.size());
     residency.on_device.push_back(
-        {self, from, last, buffer.size_bytes, -1, false, from == first, false});
+        {self, from, last, buffer.size_bytes, -1, false, from == first, false, last});
     if (on_host) residency.on_host.push_back({self, first, host_until, buffer.size_bytes});
   }
   for (size_t id = 0; id < problem.buffers.size(); ++id) {

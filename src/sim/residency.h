@@ -28,6 +28,7 @@ struct Stay {
   bool handed_on = false;   // some stay takes this one's memory over
   bool made = false;        // begins with the buffer's producer, not with a swap-in
   bool until_sync = false;  // ends because the op right behind `to` waits for its swap-out
+  int32_t earliest_to = 0;  // a fast copy out may end it any time from here to `to`
 };
 
 struct Residency {

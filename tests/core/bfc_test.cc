@@ -97,8 +97,8 @@ TEST(Bfc, ReplaySaysWhereItFails) {
   std::vector<OpId> order;
   for (OpId op = 0; op < static_cast<OpId>(problem.ops.size()); ++op) order.push_back(op);
   const Plan plan{order, false, {}};
-  EXPECT_TRUE(ReplayBfc(problem, plan, 64 * 1024, 3).fits);
-  const BfcReplayResult small = ReplayBfc(problem, plan, 3 * 1024, 1);
+  EXPECT_TRUE(ReplayBfc(problem, plan, 64 * 1024, 3, 0).fits);
+  const BfcReplayResult small = ReplayBfc(problem, plan, 3 * 1024, 1, 0);
   EXPECT_FALSE(small.fits);
   EXPECT_EQ(small.failed_position, 3);
   EXPECT_EQ(small.failed_bytes, 1024);

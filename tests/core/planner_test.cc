@@ -134,7 +134,7 @@ TEST_P(EveryPlanner, KeepsTrainingStepUnderABudgetFarBelowItsPeak) {
   ASSERT_TRUE(plan.ok());
   EXPECT_LE(PlannedMemory(problem, *plan).peak_bytes, options.budget_bytes);
   EXPECT_TRUE(plan->pin_order);
-  EXPECT_TRUE(ReplayBfc(problem, *plan, options.budget_bytes, 3).fits);
+  EXPECT_TRUE(ReplayBfc(problem, *plan, options.budget_bytes, 3, 0).fits);
 }
 
 TEST_P(EveryPlanner, PeakNeverRisesWhenTheBudgetFalls) {
