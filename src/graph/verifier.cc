@@ -88,32 +88,32 @@ Status VerifyNumbers(const Graph& graph, const Node& node) {
 
 Status VerifyOutput(const Node& node, size_t port) {
   const OutputInfo& output = node.outputs[port];
-  const std::string place = "output " + std::to_string(port) + ": ";
+  const auto place = [port] { return "output " + std::to_string(port) + ": "; };
   const auto slots = static_cast<int64_t>(node.inputs.size());
   if (output.alias_of < -1 || output.alias_of >= slots) {
     return Fault("L0", node,
-                 place + "shares the buffer of input " + std::to_string(output.alias_of) +
+                 place() + "shares the buffer of input " + std::to_string(output.alias_of) +
                      ", which is not there");
   }
   if (output.may_reuse < kReuseAny || output.may_reuse >= slots) {
     return Fault("L0", node,
-                 place + "may reuse the buffer of input " + std::to_string(output.may_reuse) +
+                 place() + "may reuse the buffer of input " + std::to_string(output.may_reuse) +
                      ", which is not there");
   }
   const Shape& shape = output.type.shape;
   if (!shape.rank_known && !shape.extents.empty()) {
-    return Fault("L0", node, place + "has extents though its rank is unknown");
+    return Fault("L0", node, place() + "has extents though its rank is unknown");
   }
   if (shape.extents.size() > kMaxRank) {
     return Fault("L0", node,
-                 place + "expected at most " + std::to_string(kMaxRank) + " extents, found " +
+                 place() + "expected at most " + std::to_string(kMaxRank) + " extents, found " +
                      std::to_string(shape.extents.size()));
   }
   for (int64_t extent : shape.extents) {
     if (extent >= 0 || extent == kUnknownExtent) continue;
     return Fault(
         "L0", node,
-        place + "expected extents of at least 0 or unknown, found " + std::to_string(extent));
+        place() + "expected extents of at least 0 or unknown, found " + std::to_string(extent));
   }
   return Status();
 }
@@ -121,14 +121,14 @@ Status VerifyOutput(const Node& node, size_t port) {
 Status VerifyDataInputs(const Graph& graph, const Node& node) {
   for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
     const Input& in = node.inputs[slot];
-    const std::string place = "input " + std::to_string(slot) + ": ";
+    const auto place = [slot] { return "input " + std::to_string(slot) + ": "; };
     if (in.node < 0 || in.node >= graph.size()) {
-      return Fault("L0", node, place + "names no node (number " + std::to_string(in.node) + ")");
+      return Fault("L0", node, place() + "names no node (number " + std::to_string(in.node) + ")");
     }
     const Node& from = graph.node(in.node);
     if (in.port < 0 || Index(in.port) >= from.outputs.size()) {
       return Fault("L0", node,
-                   place + "expected one of the " + std::to_string(from.outputs.size()) +
+                   place() + "expected one of the " + std::to_string(from.outputs.size()) +
                        " outputs of " + Quoted(from.name) + ", found " + std::to_string(in.port));
     }
   }
