@@ -5,6 +5,7 @@
 #ifdef TFLMS_HAS_PLUGIN
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -154,6 +155,20 @@ TEST_F(PluginInstance, ThreadsDoNotDisturbOneAnother) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::string& result : results) EXPECT_EQ(result, expected);
+}
+
+TEST_F(PluginInstance, FiveHundredGraphsLeaveNothingBehind) {
+  item_ = fake::Item();
+  const std::string graph = fake::Step(6, kFloats, &item_);
+  // Reports are kept up to a bound: clearing them takes them out of the count.
+  const auto bytes_in_use = [&] {
+    state().ClearReports();
+    return static_cast<int64_t>(mallinfo2().uordblks);
+  };
+  for (int i = 0; i < 20; ++i) OptimizeTwice(graph);
+  const int64_t before = bytes_in_use();
+  for (int i = 0; i < 500; ++i) OptimizeTwice(graph);
+  EXPECT_LT(bytes_in_use() - before, 65536);
 }
 
 // Last: what it makes the state remember cannot be undone.
