@@ -385,3 +385,34 @@ assert report["compiled_nodes"] > 0
 assert any("jit_compile=False" in note for note in report["notes"]), report["notes"]
 """
     )
+
+
+def test_functions_of_a_session_are_rewritten_when_called_and_compiled_ones_never() -> None:
+    """A body comes first from the library, unplaced, and again when the call is made."""
+    run_ok(
+        PRELUDE
+        + """
+def outcomes(**options):
+    with tf.Graph().as_default() as graph:
+        feed = v1.placeholder(tf.float32, [500, 500])
+        with tf.device("/CPU:1"):
+            y = step(**options)(tf.sin(feed))
+            fetch = tf.reduce_sum(tf.cos(y) * y)
+    def run():
+        with v1.Session(graph=graph, config=v1.ConfigProto(device_count={"CPU": 2})) as session:
+            return session.run(fetch, {feed: X.numpy()})
+    tflms.disable()
+    expected = run()
+    tflms.enable(**{**OPTIONS, "budget_bytes": 8_000_000})
+    library().clear_reports()
+    assert np.array_equal(run(), expected)
+    return [(report["nodes"] > 50, report["outcome"]) for report in reports()]
+
+called = outcomes(experimental_attributes={"_noinline": True})
+assert called.count((True, "rewritten")) == 1, called
+assert called.count((True, "nothing-to-swap")) == 1, called
+compiled = outcomes(jit_compile=True)
+assert (True, "rewritten") not in compiled, compiled
+assert (True, "nothing-to-swap") in compiled, compiled
+"""
+    )

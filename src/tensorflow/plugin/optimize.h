@@ -22,8 +22,9 @@ struct OptimizedGraph {
   std::vector<Report> reports;  // one for each accelerator
 };
 
-// Rewrites the GraphDef `bytes` of the graph `name`. `context` says what the GraphDef does not.
-// An error means: nothing changed, and why.
+// Rewrites the GraphDef `bytes` of the graph `name`. A graph whose accelerator nodes are not placed
+// yet (the body of a function in a session's library) is reported and left alone. `context` says
+// what the GraphDef does not. An error means: nothing changed, and why.
 Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::string& name,
                                         std::string_view bytes, const ImportContext& context);
 
