@@ -85,9 +85,7 @@ class Relaxer {
   int32_t PositionOfStep(int32_t step) const {
     return steps_.position[Index(steps_.op[Index(step)])];
   }
-  int32_t Length(const SwapGap& swap) const {
-    return Step(swap.back_for) - Step(swap.leave_after);
-  }
+  int32_t Length(const SwapGap& swap) const { return Step(swap.back_for) - Step(swap.leave_after); }
   int64_t Bytes(size_t i) const {
     return problem_.buffers[Index(plan_->swaps[i].buffer)].size_bytes;
   }

@@ -17,9 +17,9 @@ namespace tflms {
 
 // The steps of an order.
 struct Steps {
-  std::vector<OpId> op;                // by step
-  std::vector<int32_t> position;       // by op: index in the order
-  std::vector<int32_t> step_of_op;     // by op: its step; -1 for an op that is none
+  std::vector<OpId> op;             // by step
+  std::vector<int32_t> position;    // by op: index in the order
+  std::vector<int32_t> step_of_op;  // by op: its step; -1 for an op that is none
 };
 
 Steps FindSteps(const Problem& problem, const std::vector<OpId>& order);

@@ -9,16 +9,20 @@
 // With a budget, nothing is done that is not needed:
 //   1. no plan, when the budget holds in any order;
 //   2. a pinned order and no swap, when one of the orders keeps under it;
-//   3. else the largest threshold, and for it the largest ahead, whose peak under the slowest copies
+//   3. else the largest threshold, and for it the largest ahead, whose peak under the slowest
+//   copies
 //      fits, with the swaps that turn out to be unneeded dropped again;
 //   4. when none fits: the plan with the smallest peak.
-// Fragmentation counts: a plan of 2 or 3 must also pass a replay in the model of TensorFlow's
-// allocator (src/sim/bfc.h), else the search is repeated with a smaller target.
+// Fragmentation counts: a plan of 2 or 3 must also pass replays in the model of TensorFlow's
+// allocator (src/sim/bfc.h), within the budget or, when no plan does, within the device's memory.
+// Swaps are dropped only as far as it still does.
 // Without a budget, or with threshold or ahead given, the search is over what is not given, and the
 // smallest peak wins.
 //
 // The policy follows TFLMS v2 (thresholds in topological levels); orders and search are ours.
-// Cost: orders x thresholds x O((ops + accesses) log), 3 x 12 x 4 plans at most for each target.
+// Cost: orders x thresholds x aheads (3 x 13 x 3) plans of O((ops + accesses) log) each, and for
+// each that fits up to 5 x 24 replays of 3 steps; a plan that fails does so in one of the first,
+// mostly.
 
 #include "src/planners/level_distance.h"
 
@@ -38,13 +42,13 @@ namespace {
 constexpr int32_t kThresholds[] = {4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1};
 constexpr int32_t kAheads[] = {4, 2, 1};
 constexpr int32_t kMaxAhead = 16;      // how far a trigger may be relaxed
-constexpr int kReplaySteps = 2;        // a second step meets what the first left behind
-constexpr uint32_t kReplaySeeds = 6;    // runs that differ in what is left to chance
-constexpr int kReplayTries = 16;        // targets tried against fragmentation
-constexpr double kReplayShrink = 0.97;  // each target relative to the one before
+constexpr int kReplaySteps = 3;        // later steps meet what the first left behind
+constexpr uint32_t kReplaySeeds = 24;  // runs that differ in what is left to chance
+constexpr int kRelaxParts = 4;         // steps in which the room under the budget is given up
 
 struct Candidate {
   Plan plan;
+  bool fits = false;  // keeps under the budget, also in the replays
   int64_t peak_bytes = std::numeric_limits<int64_t>::max();
   int64_t swap_bytes = 0;
 };
@@ -76,7 +80,8 @@ std::vector<Course> MakeCourses(const Problem& problem, const PlannerOptions& op
 }
 
 // Leaves the n buffers with the largest (bytes x distance) and drops all others' swaps.
-void KeepLargest(const Problem& problem, const Steps& steps, int32_t n, std::vector<SwapGap>* swaps) {
+void KeepLargest(const Problem& problem, const Steps& steps, int32_t n,
+                 std::vector<SwapGap>* swaps) {
   if (n < 0) return;
   std::vector<double> weight(problem.buffers.size(), 0);
   for (const SwapGap& swap : *swaps) {
@@ -128,45 +133,78 @@ int64_t SwapBytes(const Problem& problem, const Plan& plan) {
   return bytes;
 }
 
-// The first setting in the order of the search whose peak is within `target`; else the one with the
-// smallest peak.
-Candidate Search(const Problem& problem, const Course& course, const PlannerOptions& options,
-                 int64_t target) {
-  Candidate best;
+// One setting of the search.
+struct Setting {
+  int32_t threshold, groupby, ahead;
+};
+
+// All settings to try, the one with the fewest swaps first. Given values stay as they are.
+std::vector<Setting> Settings(const PlannerOptions& options) {
+  std::vector<Setting> settings;
   for (int32_t threshold : kThresholds) {
     if (options.swapout_threshold != kAuto) threshold = options.swapout_threshold;
-    const int32_t groupby =
-        options.swapin_groupby != kAuto ? options.swapin_groupby : threshold;
+    const int32_t groupby = options.swapin_groupby != kAuto ? options.swapin_groupby : threshold;
     for (int32_t ahead : kAheads) {
       if (options.swapin_ahead != kAuto) ahead = options.swapin_ahead;
-      Candidate candidate = Swapped(problem, course, threshold, groupby, ahead, options);
-      if (candidate.peak_bytes <= target) {
-        const bool given = options.swapout_threshold != kAuto || options.swapin_ahead != kAuto;
-        if (!given) RelaxPlan(problem, course.steps, target, kMaxAhead, &candidate.plan);
-        candidate.peak_bytes = PlannedMemory(problem, candidate.plan).peak_bytes;
-        candidate.swap_bytes = SwapBytes(problem, candidate.plan);
-        return candidate;
-      }
-      if (candidate.peak_bytes < best.peak_bytes) best = std::move(candidate);
-      if (options.swapin_ahead != kAuto || Late(options)) break;
+      settings.push_back({threshold, groupby, ahead});
+      if (options.swapin_ahead != kAuto) break;
     }
-    if (options.swapout_threshold != kAuto || Late(options)) break;
+    if (options.swapout_threshold != kAuto) break;
   }
+  return settings;
+}
+
+// Keeps of the candidate's swaps what the budget needs. The memory this fills up is memory that
+// fragmentation may ask for: from the target that fills all of the budget down to the one that
+// fills nothing, the first whose plan passes the replay is taken. False when none does.
+bool FitWithReplay(const Problem& problem, const Course& course, int64_t budget, int64_t capacity,
+                   bool relax, Candidate* candidate) {
+  const Plan full = candidate->plan;
+  const int64_t room = budget - candidate->peak_bytes;
+  for (int part = relax ? kRelaxParts : 0; part >= 0; --part) {
+    candidate->plan = full;
+    if (part > 0) {
+      const int64_t target = candidate->peak_bytes + room / kRelaxParts * (part - 1);
+      RelaxPlan(problem, course.steps, target, kMaxAhead, &candidate->plan);
+    }
+    if (FitsInBfc(problem, candidate->plan, capacity, kReplaySteps, kReplaySeeds)) return true;
+  }
+  return false;
+}
+
+// The first setting of a course whose peak is within the budget and whose replays fit `capacity`.
+// Without one, or without a budget, the plan with the smallest peak.
+Candidate Search(const Problem& problem, const Course& course, const PlannerOptions& options,
+                 int64_t capacity) {
+  const bool given = options.swapout_threshold != kAuto || options.swapin_ahead != kAuto;
+  Candidate best;
+  for (const Setting& setting : Settings(options)) {
+    Candidate candidate =
+        Swapped(problem, course, setting.threshold, setting.groupby, setting.ahead, options);
+    if (candidate.peak_bytes < best.peak_bytes) best = candidate;
+    if (candidate.peak_bytes <= options.budget_bytes &&
+        FitWithReplay(problem, course, options.budget_bytes, capacity, !given, &candidate)) {
+      best = std::move(candidate);
+      best.fits = true;
+      break;
+    }
+    if (Late(options)) break;
+  }
+  if (best.fits) best.peak_bytes = PlannedMemory(problem, best.plan).peak_bytes;
   best.swap_bytes = SwapBytes(problem, best.plan);
   return best;
 }
 
-// Searches all courses for `target`: fitting before not fitting, then fewest bytes moved; when
-// nothing fits, the smallest peak.
+// Over all courses: fitting before not fitting, then fewest bytes moved; when nothing fits, the
+// smallest peak.
 Candidate SearchAll(const Problem& problem, const std::vector<Course>& courses,
-                    const PlannerOptions& options, int64_t target) {
+                    const PlannerOptions& options, int64_t capacity) {
   Candidate best;
   for (const Course& course : courses) {
-    Candidate candidate = Search(problem, course, options, target);
-    const bool fits = candidate.peak_bytes <= target, best_fits = best.peak_bytes <= target;
-    const bool better = fits != best_fits ? fits
-                        : fits            ? candidate.swap_bytes < best.swap_bytes
-                                          : candidate.peak_bytes < best.peak_bytes;
+    Candidate candidate = Search(problem, course, options, capacity);
+    const bool better = candidate.fits != best.fits ? candidate.fits
+                        : candidate.fits            ? candidate.swap_bytes < best.swap_bytes
+                                                    : candidate.peak_bytes < best.peak_bytes;
     if (better) best = std::move(candidate);
   }
   return best;
@@ -181,7 +219,7 @@ std::optional<Plan> OrderAlone(const Problem& problem, const std::vector<Course>
   }
   if (!best || best->peak_bytes > budget) return std::nullopt;
   Plan plan{best->order, true, {}};
-  if (!FitsInBfc(problem, plan, budget, kReplaySteps, 1)) return std::nullopt;
+  if (!FitsInBfc(problem, plan, budget, kReplaySteps, kReplaySeeds)) return std::nullopt;
   return plan;
 }
 
@@ -219,23 +257,12 @@ Result<Plan> PlanLevelDistance(const Problem& problem, const PlannerOptions& opt
       if (std::optional<Plan> plan = OrderAlone(problem, courses, budget)) return *plan;
     }
   }
-  int64_t target = budget > 0 ? budget : 0;
-  std::optional<Candidate> chosen;
-  for (int tries = 0; tries < kReplayTries; ++tries) {
-    Candidate candidate = SearchAll(problem, courses, options, target);
-    const bool fits = candidate.peak_bytes <= target;
-    if (!fits || budget == 0) {
-      if (!chosen) chosen = std::move(candidate);
-      break;
-    }
-    const bool replays =
-        FitsInBfc(problem, candidate.plan, budget, kReplaySteps, kReplaySeeds);
-    if (!chosen || replays) chosen = std::move(candidate);
-    if (replays || Late(options)) break;
-    target = static_cast<int64_t>(static_cast<double>(target) * kReplayShrink);
+  Candidate chosen = SearchAll(problem, courses, options, budget);
+  if (!chosen.fits && options.memory_bytes > budget && budget > 0 && !Late(options)) {
+    chosen = SearchAll(problem, courses, options, options.memory_bytes);
   }
-  if (chosen->plan.swaps.empty() && !(budget > 0 && options.may_pin)) chosen->plan.pin_order = false;
-  return std::move(chosen->plan);
+  if (chosen.plan.swaps.empty() && !(budget > 0 && options.may_pin)) chosen.plan.pin_order = false;
+  return std::move(chosen.plan);
 }
 
 }  // namespace tflms

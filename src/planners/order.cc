@@ -171,9 +171,8 @@ class ListScheduler {
         if (--waits_[Index(next)] == 0) woken.push_back(next);
       });
       // Taller units first, so that the lower ones are the more recent.
-      std::stable_sort(woken.begin(), woken.end(), [&](int32_t a, int32_t b) {
-        return height_[Index(a)] > height_[Index(b)];
-      });
+      std::stable_sort(woken.begin(), woken.end(),
+                       [&](int32_t a, int32_t b) { return height_[Index(a)] > height_[Index(b)]; });
       for (int32_t next : woken) {
         if (IsFree(next)) {
           placing.push_back(next);
@@ -198,13 +197,13 @@ class ListScheduler {
 
   const Problem& problem_;
   const OrderPolicy policy_;
-  std::vector<int32_t> unit_;                  // by op
-  std::vector<std::vector<OpId>> members_;     // by unit
-  std::vector<int32_t> waits_, height_;        // by unit
-  std::vector<int64_t> made_bytes_;            // by unit
-  std::vector<std::vector<BufferId>> reads_;   // by unit
-  std::vector<int32_t> remaining_;             // by buffer: readers that have not run
-  std::vector<std::set<int32_t>> readers_;     // by buffer: those readers
+  std::vector<int32_t> unit_;                 // by op
+  std::vector<std::vector<OpId>> members_;    // by unit
+  std::vector<int32_t> waits_, height_;       // by unit
+  std::vector<int64_t> made_bytes_;           // by unit
+  std::vector<std::vector<BufferId>> reads_;  // by unit
+  std::vector<int32_t> remaining_;            // by buffer: readers that have not run
+  std::vector<std::set<int32_t>> readers_;    // by buffer: those readers
   std::set<Key> ready_;
   std::map<int32_t, Key> key_;
   std::vector<OpId> order_;

@@ -21,14 +21,17 @@ inline constexpr int32_t kAuto = -1;
 // Distances are counted in positions of the plan's order (on-device ops only): in the rewritten,
 // serialised graph these are topological levels.
 struct PlannerOptions {
-  int64_t budget_bytes = 0;      // device bytes the peak must stay under; 0 = not known
+  int64_t budget_bytes = 0;  // device bytes the peak must stay under; 0 = not known
+  // Device bytes there are, at least budget_bytes: the room for fragmentation when there is no plan
+  // that fits the budget with it. 0 = budget_bytes.
+  int64_t memory_bytes = 0;
   int32_t swapout_threshold = kAuto;  // swap gaps longer than this
-  int32_t swapin_ahead = kAuto;  // bring back this many positions ahead of the use
-  int32_t swapin_groupby = kAuto;  // uses no further apart than this share one swap-in
-  int64_t min_swap_bytes = 0;    // buffers smaller than this stay
-  int32_t n_tensors = -1;        // swap at most this many buffers; -1 = no limit
-  int32_t sync_mode = kAuto;     // 0: nobody waits for swap-outs; else the next op does
-  bool may_pin = true;           // order edges may be used
+  int32_t swapin_ahead = kAuto;       // bring back this many positions ahead of the use
+  int32_t swapin_groupby = kAuto;     // uses no further apart than this share one swap-in
+  int64_t min_swap_bytes = 0;         // buffers smaller than this stay
+  int32_t n_tensors = -1;             // swap at most this many buffers; -1 = no limit
+  int32_t sync_mode = kAuto;          // 0: nobody waits for swap-outs; else the next op does
+  bool may_pin = true;                // order edges may be used
   // The search stops here with the best plan so far.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };

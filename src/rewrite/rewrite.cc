@@ -34,6 +34,7 @@ PlannerOptions PlannerOptionsFrom(const Options& options, Clock::time_point dead
   PlannerOptions out;
   out.budget_bytes =
       static_cast<int64_t>(static_cast<double>(options.budget_bytes) * options.safety);
+  out.memory_bytes = options.budget_bytes;
   out.swapout_threshold = clamped(options.swapout_threshold);
   out.swapin_groupby = clamped(options.swapin_groupby);
   out.swapin_ahead = clamped(options.swapin_ahead);

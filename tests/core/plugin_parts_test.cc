@@ -125,10 +125,11 @@ TEST(PluginDump, WritesGraphsAndReports) {
   Report report;
   report.graph = "graph 3";
   ASSERT_TRUE(DumpInput(dir + "/deep", 3, "before").ok());
-  ASSERT_TRUE(DumpResult(dir + "/deep", 3, "after", {report}).ok());
+  ASSERT_TRUE(DumpResult(dir + "/deep", 3, {true, "after", "text", {report}}).ok());
   const std::string stem = dir + "/deep/tflms-" + std::to_string(getpid()) + "-3";
   EXPECT_EQ(ReadFile(stem + ".before.pb"), "before");
   EXPECT_EQ(ReadFile(stem + ".after.pb"), "after");
+  EXPECT_EQ(ReadFile(stem + ".before.txt"), "text");
   EXPECT_EQ(nlohmann::json::parse(ReadFile(stem + ".report.json"))[0].at("graph"), "graph 3");
   std::filesystem::remove_all(dir);
 }

@@ -26,13 +26,11 @@ class Network:
         tf = self.tf
         seed = [17, len(self.variables)]
         # Made on the host: temporary tensors of the start would leave each variable in a chunk of
-        # up to twice its size on the device, with tflms and without.
+        # up to twice its size on the device, with tflms and without. Random also where a constant
+        # is usual: TensorFlow merges equal constants, and the variables that started from one share
+        # its memory until the first step copies it for each of them.
         with tf.device("/device:CPU:0"):
-            value = (
-                tf.random.stateless_truncated_normal(shape, seed=seed, stddev=deviation)
-                if deviation
-                else tf.fill(shape, mean)
-            )
+            value = tf.random.stateless_truncated_normal(shape, seed, mean, deviation)
         variable = tf.compat.v1.Variable(
             value, use_resource=True, name=f"variable_{len(self.variables)}"
         )
@@ -48,8 +46,8 @@ class Network:
 
     def norm(self, x: Any) -> Any:
         channels = int(x.shape[-1])
-        scale = self.variable((channels,), 0.0, 1.0)
-        offset = self.variable((channels,), 0.0)
+        scale = self.variable((channels,), 0.01, 1.0)
+        offset = self.variable((channels,), 0.01)
         return self.tf.compat.v1.nn.fused_batch_norm(x, scale, offset, is_training=True)[0]
 
     def block(self, x: Any, filters: int, stride: int) -> Any:
@@ -72,7 +70,7 @@ class Network:
                 x = self.block(x, filters, 2 if stage > 0 and number == 0 else 1)
         x = tf.reduce_mean(x, axis=[1, 2])
         weights = self.variable((int(x.shape[-1]), classes), 0.01)
-        bias = self.variable((classes,), 0.0)
+        bias = self.variable((classes,), 0.01)
         return tf.matmul(x, weights) + bias
 
 

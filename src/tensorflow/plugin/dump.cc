@@ -44,11 +44,11 @@ Status DumpInput(const std::string& dir, int64_t number, std::string_view before
   return WriteFile(Stem(dir, number) + ".before.pb", before);
 }
 
-Status DumpResult(const std::string& dir, int64_t number, std::string_view after,
-                  const std::vector<Report>& reports) {
+Status DumpResult(const std::string& dir, int64_t number, const OptimizedGraph& result) {
   const std::string stem = Stem(dir, number);
-  if (!after.empty()) TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".after.pb", after));
-  return WriteFile(stem + ".report.json", ReportsJson(reports));
+  if (!result.text.empty()) TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".before.txt", result.text));
+  if (!result.bytes.empty()) TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".after.pb", result.bytes));
+  return WriteFile(stem + ".report.json", ReportsJson(result.reports));
 }
 
 }  // namespace tflms

@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "tflms/report.h"
+#include "src/tensorflow/plugin/optimize.h"
 #include "tflms/status.h"
 
 namespace tflms {
@@ -18,9 +17,9 @@ namespace tflms {
 // Writes <dir>/tflms-<process>-<number>.before.pb. The folder is made when it is not there.
 Status DumpInput(const std::string& dir, int64_t number, std::string_view before);
 
-// Writes .after.pb (unless `after` is empty) and .report.json (a list of the reports) beside it.
-Status DumpResult(const std::string& dir, int64_t number, std::string_view after,
-                  const std::vector<Report>& reports);
+// Writes beside it, unless empty: .before.txt (text form, with the sizes and placements the planner
+// saw) and .after.pb; and .report.json, a list of the reports.
+Status DumpResult(const std::string& dir, int64_t number, const OptimizedGraph& result);
 
 }  // namespace tflms
 

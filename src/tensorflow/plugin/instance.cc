@@ -150,9 +150,7 @@ std::optional<std::string> GraphOptimizer::RewriteGraph(const Options& options,
     result.reports.front().notes.push_back(DescribePassSwitches(options.device_type));
   }
   for (const Report& report : result.reports) Keep(state_, threshold, report);
-  if (dump) {
-    LogFault(threshold, DumpResult(options.dump_dir, number, result.bytes, result.reports));
-  }
+  if (dump) LogFault(threshold, DumpResult(options.dump_dir, number, result));
   if (!result.changed) return std::nullopt;
   return std::move(result.bytes);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "src/graph/text.h"
 #include "tflms/rewrite.h"
 
 namespace tflms {
@@ -36,6 +37,7 @@ Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::strin
                                         std::string_view bytes, const ImportContext& context) {
   OptimizedGraph result;
   TFLMS_ASSIGN_OR_RETURN(GraphDefImport import, ImportGraphDef(bytes, context));
+  if (!options.dump_dir.empty()) result.text = PrintGraph(import.graph);
   if (!IsPlaced(import.graph)) {
     result.reports.push_back(UnplacedReport(name, import.graph));
     return result;

@@ -19,6 +19,7 @@ namespace tflms {
 struct OptimizedGraph {
   bool changed = false;
   std::string bytes;            // the new GraphDef; empty when nothing changed
+  std::string text;             // text form of the graph as it came; only with dump_dir
   std::vector<Report> reports;  // one for each accelerator
 };
 
