@@ -9,6 +9,7 @@ place, so processes that build at the same time do each other no harm.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -19,11 +20,17 @@ import sys
 import tempfile
 import time
 
+from tflms._errors import TflmsError
+
 LIBRARY = "libtflms_sim_gpu.so"
 EXTRA_FLAGS = ["-DNDEBUG", "-O2", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
 
 
-class BuildError(RuntimeError):
+class SimulatedGpuError(TflmsError):
+    """The simulated GPU cannot be started or used; the message says what to do."""
+
+
+class BuildError(SimulatedGpuError):
     """The library cannot be built; the message says what to do."""
 
 
@@ -117,10 +124,8 @@ def cache_folder() -> pathlib.Path:
     """The user's cache folder for tflms; a temporary one where that cannot be written."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = pathlib.Path(base) / "tflms"
-    try:
+    with contextlib.suppress(OSError):  # seen by what follows
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        pass
     if os.access(folder, os.W_OK):
         return folder
     folder = pathlib.Path(tempfile.gettempdir()) / f"tflms-cache-{os.getuid()}"
