@@ -67,6 +67,9 @@ enum NodeFlag : uint32_t {
   kCollective = 1u << 12,  // waits for peers on other devices, see Node::sync_group
   kPreserved = 1u << 13,   // fed, fetched or otherwise named from outside
   kPinnedOutside = 1u << 14,  // order edges must not touch it (asynchronous, blocking, send/recv)
+  // Its result depends, in the last bit, on which of its inputs nobody else needs when it runs: a sum
+  // that starts from the input it may overwrite.
+  kPicksInput = 1u << 15,
 };
 
 inline constexpr uint32_t kControlFlowFlags =

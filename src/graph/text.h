@@ -14,7 +14,8 @@
 //   mods    = host, persistent, alias=SLOT, reuse=SLOT, reuse=any
 //   word    = "@" DEVICE | flag | frame=NAME | sync=N | state=BYTES | ws=BYTES | t=US | role=ROLE
 //   flag    = param, effect, random, source, call, compiled, switch, merge, enter, exit,
-//             next-iteration, loop-cond, collective, preserved, pinned-outside
+//             next-iteration, loop-cond, collective, preserved, pinned-outside,
+//             picks-input
 //   ROLE    = swap-out | swap-in
 //
 // Example:

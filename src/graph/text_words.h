@@ -21,7 +21,7 @@ struct FlagWord {
 };
 
 // One word for each flag, in the order of the bits.
-inline constexpr std::array<FlagWord, 15> kFlagWords = {{
+inline constexpr std::array<FlagWord, 16> kFlagWords = {{
     {kParameterised, "param"},
     {kSideEffect, "effect"},
     {kRandom, "random"},
@@ -37,6 +37,7 @@ inline constexpr std::array<FlagWord, 15> kFlagWords = {{
     {kCollective, "collective"},
     {kPreserved, "preserved"},
     {kPinnedOutside, "pinned-outside"},
+    {kPicksInput, "picks-input"},
 }};
 
 struct KindWord {

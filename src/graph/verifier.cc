@@ -18,7 +18,7 @@
 namespace tflms {
 namespace {
 
-constexpr uint32_t kAllFlags = 2 * kPinnedOutside - 1;
+constexpr uint32_t kAllFlags = 2 * kPicksInput - 1;
 
 size_t Index(NodeId id) { return static_cast<size_t>(id); }
 

@@ -198,12 +198,26 @@ class Builder {
     return exits;
   }
 
+  // True when a node that picks its input reads the buffer beside other readers: whether the node may
+  // overwrite it must not change with a copy on its way to the host. A buffer that only that node
+  // reads can always be overwritten, swapped or not.
+  bool DecidesASum(const Buffer& buffer) const {
+    const bool one_reader = std::all_of(
+        buffer.readers.begin(), buffer.readers.end(),
+        [&](const Reader& reader) { return reader.node == buffer.readers[0].node; });
+    return !one_reader &&
+           std::any_of(buffer.readers.begin(), buffer.readers.end(), [&](const Reader& reader) {
+             return graph_.node(reader.node).Has(kPicksInput);
+           });
+  }
+
   std::string WhyNotSwappable(const Buffer& buffer, const ProblemBuffer& out) const {
     if (!InRoot(buffer.node)) return "in-loop-or-branch";
     if (graph_.node(buffer.node).Has(kCompiled)) return "compiled";
     if (buffer.updated) return "written-in-place";
     if (buffer.preserved) return "fetched";
     if (out.uses.empty()) return "no-reader";
+    if (DecidesASum(buffer)) return "decides-a-sum";
     for (OpId use : out.uses) {
       if (!InRoot(use)) return "read-in-loop-or-branch";
       if (!map_.problem.ops[Index(use)].orderable) return "read-out-of-order";

@@ -93,6 +93,9 @@ void Applier::ApplyFlags(NodeId id) {
   node.flags |= FindFacts(node.op).flags;
   if (functions_.contains(node.op)) node.flags |= kCall | kSideEffect;
   if (IsCompiled(id)) node.flags |= kCompiled;
+  // The kernel moves the input whose buffer it takes over to the front of the sum. Two numbers give
+  // the same sum either way; of more, the order shows in the last bit.
+  if (node.op == "AddN" && node.inputs.size() >= 3) node.flags |= kPicksInput;
   if (node.Has(kEnter)) {
     node.frame_name = std::string(StringAttr(AttrsOf(id), "frame_name").value_or(""));
   }

@@ -226,6 +226,23 @@ TEST(OpTable, PartsForACompilerAreMarked) {
   EXPECT_TRUE(Find(made, "e").Has(kCompiled));
 }
 
+TEST(OpTable, SumsOfThreeOrMorePickAnInput) {
+  const auto flags = [](int inputs) {
+    NodeBytes sum("s", "AddN");
+    sum.Type("T", kFloat).Int("N", inputs);
+    std::vector<NodeBytes> nodes;
+    for (int i = 0; i < inputs; ++i) {
+      const std::string name = "x" + std::to_string(i);
+      nodes.push_back(NodeBytes(name, "Placeholder").Type("dtype", kFloat));
+      sum.Input(name);
+    }
+    nodes.push_back(sum);
+    return Find(MustImport(GraphBytes(nodes)).graph, "s").flags;
+  };
+  EXPECT_EQ(flags(2) & kPicksInput, 0u);
+  EXPECT_EQ(flags(3) & kPicksInput, uint32_t{kPicksInput});
+}
+
 NodeBytes Key(std::string_view name, int value) {
   return NodeBytes(name, "Const").Type("dtype", kInt32).Int32Scalar("value", value);
 }
