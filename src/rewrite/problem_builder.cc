@@ -24,6 +24,7 @@ class Builder {
     map_.problem.ops.resize(graph_.nodes.size());
     touches_.assign(graph_.nodes.size(), false);
     problem_buffer_.assign(facts_.buffers.buffers.size(), -1);
+    map_.why_kept.resize(facts_.buffers.buffers.size());
     AddBuffers();
     AddOps();
     AddEdges();
@@ -48,16 +49,16 @@ class Builder {
       const DataType dtype =
           graph_.node(buffer.node).outputs[Index(buffer.port)].type.dtype;
       if (buffer.persistent) {
-        Skip("persistent", buffer.size_bytes.value_or(0));
+        Skip(i, "persistent", buffer.size_bytes.value_or(0));
         continue;
       }
       if (!IsCopyable(dtype)) {
-        if (dtype != DataType::kInvalid) Skip("not-copyable", 0);
+        if (dtype != DataType::kInvalid) Skip(i, "not-copyable", 0);
         continue;
       }
       MarkTouched(buffer);
       if (!buffer.size_bytes) {
-        Skip("unknown-size", 0);
+        Skip(i, "unknown-size", 0);
         ++map_.unknown_size_tensors;
         continue;
       }
@@ -181,7 +182,7 @@ class Builder {
       out.uses.erase(std::unique(out.uses.begin(), out.uses.end()), out.uses.end());
       const std::string reason = WhyNotSwappable(buffer, out);
       out.swappable = reason.empty();
-      if (!out.swappable) Skip(reason, out.size_bytes);
+      if (!out.swappable) Skip(Index(map_.graph_buffer[id]), reason, out.size_bytes);
     }
   }
 
@@ -241,7 +242,8 @@ class Builder {
     }
   }
 
-  void Skip(const std::string& reason, int64_t bytes) {
+  void Skip(size_t buffer, const std::string& reason, int64_t bytes) {
+    map_.why_kept[buffer] = reason;
     SkipCount& count = reasons_[reason];
     ++count.tensors;
     count.bytes = SaturatingAdd(count.bytes, bytes);

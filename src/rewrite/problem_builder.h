@@ -41,6 +41,9 @@ struct ProblemMap {
   Problem problem;                         // op i is node i
   std::vector<BufferIndex> graph_buffer;   // by problem buffer
   std::vector<SkipCount> skipped;          // buffers that may not be swapped, by reason
+  // By graph buffer: the reason it is counted under in `skipped`; "" when it may be swapped or is no
+  // memory of the accelerator.
+  std::vector<std::string> why_kept;
   int64_t unknown_size_tensors = 0;
   int64_t compiled_nodes = 0;
   bool unknown_peers = false;  // a collective whose peers are not known: no edge may be added
