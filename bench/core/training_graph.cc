@@ -14,7 +14,7 @@ namespace {
 
 constexpr int32_t kWidth = 4;   // units of a block
 constexpr int32_t kStages = 4;  // with ever smaller tensors
-constexpr int32_t kNodesPerBlock = 16 * kWidth + 2;
+constexpr int32_t kNodesPerBlock = 17 * kWidth + 1;
 
 OutputInfo Float(std::vector<int64_t> extents) {
   OutputInfo out;
@@ -135,13 +135,16 @@ class Generator {
   Input ForwardBlock(const std::string& name, Input at, Stage* stage) {
     Block block;
     block.in = at;
-    std::vector<Input> sum = {at};
-    for (int32_t unit = 0; unit < kWidth; ++unit) {
-      block.units.push_back(ForwardUnit(name + "/unit" + std::to_string(unit), at, *stage));
-      sum.push_back({block.units.back().relu});
+    Input sum = at;
+    for (int32_t number = 0; number < kWidth; ++number) {
+      const std::string unit_name = name + "/unit" + std::to_string(number);
+      block.units.push_back(ForwardUnit(unit_name, at, *stage));
+      OutputInfo image = Image(stage->side, stage->channels);
+      image.may_reuse = kReuseAny;
+      sum = {Add(unit_name + "/AddV2", "AddV2", {sum, {block.units.back().relu}}, {image})};
     }
     stage->blocks.push_back(std::move(block));
-    return {Add(name + "/AddN", "AddN", std::move(sum), {Image(stage->side, stage->channels)})};
+    return sum;
   }
 
   Unit ForwardUnit(const std::string& name, Input at, const Stage& stage) {

@@ -3,7 +3,7 @@
 // A training step of any size, for benchmarks: wide and deep, with what training graphs have that
 // is awkward for a planner.
 //
-//   block    x -> kWidth units side by side -> AddN with x
+//   block    x -> some units side by side -> their sum and x's
 //   unit     convolution -> normalisation (six outputs) -> Relu, with three variables
 //   stage    a quarter of the blocks; each later stage begins with a convolution that halves both
 //            extents and doubles the channels

@@ -11,15 +11,15 @@
 //     larger; otherwise the request gets all of it;
 //   - a chunk given back is joined with free neighbours at once.
 //
-// Cost: O(log chunks) for each call.
+// Chunks lie in an array and know their neighbours in memory; bins are sorted arrays. Cost of each
+// call: O(log chunks) and the moving of at most one bin.
 
 #ifndef TFLMS_SIM_BFC_H_
 #define TFLMS_SIM_BFC_H_
 
+#include <array>
 #include <cstdint>
-#include <map>
-#include <set>
-#include <utility>
+#include <vector>
 
 #include "src/sim/problem.h"
 
@@ -29,40 +29,60 @@ inline constexpr int64_t kBfcAlignment = 256;
 
 class BfcModel {
  public:
+  using ChunkId = int32_t;  // names a chunk from Allocate to Free
+
   explicit BfcModel(int64_t capacity_bytes);
-  // Offset of a chunk for `size_bytes` (> 0), or -1 when no free chunk is large enough.
-  int64_t Allocate(int64_t size_bytes);
-  // Gives back the chunk at `offset`, which must have come from Allocate.
-  void Free(int64_t offset);
+  // A chunk for `size_bytes` (> 0), or -1 when no free chunk is large enough.
+  ChunkId Allocate(int64_t size_bytes);
+  // Gives back a chunk; nothing happens when it is not allocated.
+  void Free(ChunkId id);
+  int64_t OffsetOf(ChunkId id) const { return chunks_[static_cast<size_t>(id)].offset; }
   int64_t in_use_bytes() const { return in_use_bytes_; }  // with rounding and unsplit rests
   int64_t peak_bytes() const { return peak_bytes_; }
   int64_t largest_free_bytes() const;
 
  private:
+  static constexpr int kBins = 21;
+  enum class State : uint8_t { kUnused, kFree, kAllocated };
   struct Chunk {
-    int64_t size_bytes;
-    bool free;
+    int64_t offset = 0;
+    int64_t size_bytes = 0;
+    ChunkId before = -1, behind = -1;  // neighbours in memory
+    State state = State::kUnused;
   };
-  static int Bin(int64_t size_bytes);
-  void Insert(int64_t offset, int64_t size_bytes);
-  void Remove(int64_t offset, int64_t size_bytes);
+  struct FreeChunk {
+    int64_t size_bytes;
+    int64_t offset;
+    ChunkId id;
+  };
+  static int BinOf(int64_t size_bytes);
+  Chunk& At(ChunkId id) { return chunks_[static_cast<size_t>(id)]; }
+  bool IsFree(ChunkId id) const {
+    return id >= 0 && chunks_[static_cast<size_t>(id)].state == State::kFree;
+  }
+  ChunkId NewChunk();
+  void PutInBin(ChunkId id);
+  void TakeFromBin(ChunkId id);
+  void SplitBehind(ChunkId id, int64_t size_bytes);
+  void JoinWithNext(ChunkId id);
 
-  std::map<int64_t, Chunk> chunks_;                        // by offset, the whole region
-  std::set<std::pair<int64_t, int64_t>> free_by_size_[21];  // (size, offset) by bin
+  std::vector<Chunk> chunks_;
+  std::vector<ChunkId> unused_;                     // of chunks_
+  std::array<std::vector<FreeChunk>, kBins> bins_;  // each by (size, offset)
   int64_t in_use_bytes_ = 0, peak_bytes_ = 0;
 };
 
 struct BfcReplayResult {
   bool fits = true;
-  int64_t peak_bytes = 0;         // of chunks handed out
-  int32_t failed_position = -1;   // first position with a request that found no chunk
-  int64_t failed_bytes = 0;       // that request
+  int64_t peak_bytes = 0;        // of chunks handed out
+  int32_t failed_position = -1;  // first position with a request that found no chunk
+  int64_t failed_bytes = 0;      // that request
 };
 
-// Replays `steps` runs of a pinned plan in a region of `capacity_bytes`. Persistent bytes lie at the
-// region's start. What a run leaves to chance is drawn from `seed`: how soon a swap-out ends before
-// the op that waits for it, and in which order the buffers that begin at one position ask for their
-// memory. Seed 0 is the run with the slowest copies, in the order of the buffers.
+// Replays `steps` runs of a pinned plan in a region of `capacity_bytes`. Persistent bytes lie at
+// the region's start. What a run leaves to chance is drawn from `seed`: how soon a swap-out ends
+// before the op that waits for it, and in which order the buffers that begin at one position ask
+// for their memory. Seed 0 is the run with the slowest copies, in the order of the buffers.
 BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes,
                           int steps, uint32_t seed);
 

@@ -15,17 +15,17 @@ namespace {
 
 TEST(Bfc, RoundsTo256Bytes) {
   BfcModel model(1 << 20);
-  EXPECT_EQ(model.Allocate(1), 0);
-  EXPECT_EQ(model.Allocate(257), 256);
+  EXPECT_EQ(model.OffsetOf(model.Allocate(1)), 0);
+  EXPECT_EQ(model.OffsetOf(model.Allocate(257)), 256);
   EXPECT_EQ(model.in_use_bytes(), 256 + 512);
 }
 
 TEST(Bfc, SplitsOnlyFromTwiceTheRequest) {
   BfcModel model(1024);
-  EXPECT_EQ(model.Allocate(768), 0);  // 1024 < 2 * 768: all of it goes
+  const BfcModel::ChunkId all = model.Allocate(768);  // 1024 < 2 * 768: all of it goes
   EXPECT_EQ(model.in_use_bytes(), 1024);
-  model.Free(0);
-  EXPECT_EQ(model.Allocate(512), 0);  // 1024 >= 2 * 512: split
+  model.Free(all);
+  EXPECT_GE(model.Allocate(512), 0);  // 1024 >= 2 * 512: split
   EXPECT_EQ(model.in_use_bytes(), 512);
 }
 
@@ -38,56 +38,62 @@ TEST(Bfc, SplitsALargeRestWhateverTheShare) {
 
 TEST(Bfc, TakesTheSmallestChunkThatIsLargeEnough) {
   BfcModel model(8192);
-  const int64_t a = model.Allocate(1024), b = model.Allocate(256), c = model.Allocate(512);
-  const int64_t d = model.Allocate(256);
+  const BfcModel::ChunkId a = model.Allocate(1024), b = model.Allocate(256);
+  const BfcModel::ChunkId c = model.Allocate(512), d = model.Allocate(256);
+  const int64_t between = model.OffsetOf(c);
   model.Free(a);
   model.Free(c);
-  EXPECT_EQ(model.Allocate(512), c);
-  EXPECT_NE(b, d);
+  EXPECT_EQ(model.OffsetOf(model.Allocate(512)), between);
+  EXPECT_NE(model.OffsetOf(b), model.OffsetOf(d));
 }
 
 TEST(Bfc, JoinsFreeNeighbours) {
   BfcModel model(1024);
-  const int64_t a = model.Allocate(256), b = model.Allocate(256), c = model.Allocate(256);
+  const BfcModel::ChunkId a = model.Allocate(256), b = model.Allocate(256), c = model.Allocate(256);
   model.Free(a);
   model.Free(c);
   EXPECT_EQ(model.largest_free_bytes(), 512);
   EXPECT_EQ(model.Allocate(1024), -1);
   model.Free(b);
   EXPECT_EQ(model.largest_free_bytes(), 1024);
-  EXPECT_EQ(model.Allocate(1024), 0);
+  EXPECT_EQ(model.OffsetOf(model.Allocate(1024)), 0);
 }
 
 TEST(Bfc, FreeingWhatIsNotAllocatedIsIgnored) {
   BfcModel model(1024);
-  model.Free(0);
-  model.Free(77);
-  EXPECT_EQ(model.in_use_bytes(), 0);
-  EXPECT_EQ(model.Allocate(1024), 0);
+  for (BfcModel::ChunkId id : {-1, 0, 77}) model.Free(id);
+  const BfcModel::ChunkId a = model.Allocate(256), b = model.Allocate(256);
+  model.Free(b);
+  model.Free(b);
+  EXPECT_EQ(model.in_use_bytes(), 256);
+  model.Free(a);
+  EXPECT_EQ(model.largest_free_bytes(), 1024);
 }
 
 TEST(Bfc, RandomUseNeverOverlapsAndComesBackWhole) {
   std::mt19937 random(7);
   const int64_t capacity = 1 << 20;
   BfcModel model(capacity);
-  std::vector<std::pair<int64_t, int64_t>> held;  // (offset, asked)
+  std::vector<std::pair<BfcModel::ChunkId, int64_t>> held;  // (chunk, asked)
   for (int i = 0; i < 20000; ++i) {
     if (random() % 2 == 0 || held.empty()) {
       const int64_t size = 1 + static_cast<int64_t>(random() % 20000);
-      const int64_t at = model.Allocate(size);
-      if (at < 0) continue;
+      const BfcModel::ChunkId chunk = model.Allocate(size);
+      if (chunk < 0) continue;
+      const int64_t at = model.OffsetOf(chunk);
       ASSERT_LE(at + size, capacity);
-      for (const auto& [offset, asked] : held) {
+      for (const auto& [other, asked] : held) {
+        const int64_t offset = model.OffsetOf(other);
         ASSERT_TRUE(at + size <= offset || offset + asked <= at);
       }
-      held.emplace_back(at, size);
+      held.emplace_back(chunk, size);
     } else {
       const size_t victim = random() % held.size();
       model.Free(held[victim].first);
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(victim));
     }
   }
-  for (const auto& [offset, asked] : held) model.Free(offset);
+  for (const auto& [chunk, asked] : held) model.Free(chunk);
   EXPECT_EQ(model.in_use_bytes(), 0);
   EXPECT_EQ(model.largest_free_bytes(), capacity);
 }
