@@ -61,22 +61,22 @@ void CopyLane::Copy(const Tensor& from, const Tensor& to, std::string name,
 void CopyLane::Run(const Tensor& from, const Tensor& to, const std::string& name,
                    Clock::time_point asked) {
   const size_t size_bytes = from.TotalBytes();
-  const Clock::time_point began = Clock::now();
-  const int64_t log_time_us = log_->NowUs();
+  const Clock::time_point begin = std::max(asked, free_at_);
   std::memcpy(const_cast<void*>(DMAHelper::base(&to)), DMAHelper::base(&from), size_bytes);
+  free_at_ = Clock::now();
   if (bytes_per_s_ > 0) {
-    const auto needed = std::chrono::duration_cast<Clock::duration>(
+    const auto needed = std::chrono::ceil<Clock::duration>(
         std::chrono::duration<double>(static_cast<double>(size_bytes) / bytes_per_s_));
-    free_at_ = std::max(asked, free_at_) + needed;
+    free_at_ = std::max(free_at_, begin + needed);
     std::this_thread::sleep_until(free_at_);
   }
-  const int64_t duration_us = MicrosBetween(began, Clock::now());
+  const int64_t duration_us = MicrosBetween(begin, free_at_);
   bytes_.fetch_add(static_cast<int64_t>(size_bytes), std::memory_order_relaxed);
   copies_.fetch_add(1, std::memory_order_relaxed);
   busy_us_.fetch_add(duration_us, std::memory_order_relaxed);
   if (!log_->on()) return;
   Event event{};
-  event.time_us = log_time_us;
+  event.time_us = log_->NowUs() - MicrosBetween(begin, Clock::now());
   event.duration_us = duration_us;
   event.bytes = static_cast<int64_t>(size_bytes);
   event.offset = memory_->OffsetOf(DMAHelper::base(kind_ == EventKind::kCopyIn ? &to : &from));

@@ -4,7 +4,12 @@
 // direction run one after another in the order asked; the two directions overlap, with each other
 // and with compute. With a rate r, a copy of n bytes asked for at time a begins at
 //
-//   begin = max(a, end of the copy before it)     and ends no sooner than     begin + n / r.
+//   begin = max(a, end of the copy before it)
+//   end   = max(begin + n / r, when the bytes were there)
+//
+// These are the times that the log and the counters hold: the copies of one lane never overlap, and
+// none is faster than the rate. Waking up late from the wait for `end` is not part of a copy, and
+// the next one does not pay for it.
 //
 // Completions run on threads of their own, so that whatever a completion wakes (and waits for)
 // never holds up the link.
@@ -54,7 +59,7 @@ class CopyLane {
   std::atomic<int64_t> bytes_{0};
   std::atomic<int64_t> copies_{0};
   std::atomic<int64_t> busy_us_{0};
-  Clock::time_point free_at_{};  // only touched by the lane's thread
+  Clock::time_point free_at_{};  // end of the last copy; only touched by the lane's thread
   // Last: their threads must be gone before what they use.
   tensorflow::thread::ThreadPool completions_;
   tensorflow::thread::ThreadPool thread_;

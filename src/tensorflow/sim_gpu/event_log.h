@@ -33,7 +33,7 @@ enum class EventKind : int32_t {
 
 // One event. Read by Python through ctypes: fixed layout, no padding.
 struct Event {
-  int64_t time_us;          // since the log was started; of a copy: its begin
+  int64_t time_us;          // since the log was started; of a copy: its begin, which may be before
   int64_t duration_us;      // of a copy; else 0
   int64_t bytes;            // + taken, - given back; of a copy: bytes moved
   int64_t requested_bytes;  // what was asked for; 0 where not known
