@@ -23,13 +23,13 @@ namespace tflms {
 // Most users set budget_bytes or nothing. -1 means "auto" wherever it is allowed.
 struct Options {
   // Where.
-  std::string device_type = "GPU";  // accelerator type, as in "/device:GPU:0"
+  std::string device_type = "GPU";    // accelerator type, as in "/device:GPU:0"
   std::string host_device = "CPU:0";  // device of the swapped tensors, same job and task
 
   // How much.
-  int64_t budget_bytes = 0;    // device memory a step may use; 0 = not known
-  int64_t batch_size = 0;      // fills unknown first extents; 0 = leave them unknown
-  double safety = 0.95;        // part of the budget that plans may fill
+  int64_t budget_bytes = 0;  // device memory a step may use; 0 = not known
+  int64_t batch_size = 0;    // fills unknown first extents; 0 = leave them unknown
+  double safety = 0.95;      // part of the budget that plans may fill
 
   // What to swap.
   std::string planner = "level-distance";
@@ -39,12 +39,31 @@ struct Options {
   int64_t sync_mode = -1;
   int64_t n_tensors = -1;
   int64_t min_swap_bytes = 65536;
+  std::string swap_branches = "yes";
+  int64_t branch_threshold = -1;
+
+  // Which tensors may be swapped, by the operations that make (output) and read (input) them: lists
+  // with commas. Empty include lists take everything.
+  std::string include_output_scopes;
+  std::string include_output_types;
+  std::string include_output_names;
+  std::string exclude_output_scopes;
+  std::string exclude_output_types;
+  std::string exclude_output_names;
+  std::string include_input_scopes;
+  std::string include_input_types;
+  std::string include_input_names;
+  std::string exclude_input_scopes;
+  std::string exclude_input_types;
+  std::string exclude_input_names;
 
   // When it comes back, and in which order things run.
   std::string trigger_strategy = "planned";
   int64_t lb = 1;
   int64_t ub = 10000;
   std::string pin_order = "auto";
+  std::string serialization;
+  int64_t serialization_bytes = 0;
 
   // The tool itself.
   std::string log_level = "info";

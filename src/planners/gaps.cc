@@ -158,7 +158,10 @@ std::vector<Gap> FindGaps(const Problem& problem, const Steps& steps, int64_t mi
     const ProblemBuffer& buffer = problem.buffers[id];
     if (!buffer.swappable || buffer.size_bytes < min_bytes) continue;
     const std::vector<OpId> accesses = Accesses(buffer, steps.position);
+    int32_t held = -1;  // position of the last op that holds it
+    for (OpId hold : buffer.holds) held = std::max(held, steps.position[Index(hold)]);
     for (size_t i = 0; i + 1 < accesses.size(); ++i) {
+      if (steps.position[Index(accesses[i])] < held) continue;
       const int32_t leave = steps.step_of_op[Index(accesses[i])];
       const int32_t back = steps.step_of_op[Index(accesses[i + 1])];
       if (leave < 0 || back < 0) continue;

@@ -63,6 +63,7 @@ struct Course {
   Steps steps;
   std::vector<Gap> gaps;
   int64_t peak_bytes = 0;  // without swaps
+  int32_t peak_position = 0;
 };
 
 std::vector<Course> MakeCourses(const Problem& problem, const PlannerOptions& options) {
@@ -73,7 +74,9 @@ std::vector<Course> MakeCourses(const Problem& problem, const PlannerOptions& op
     if (course.order.empty()) continue;
     course.steps = FindSteps(problem, course.order);
     course.gaps = FindGaps(problem, course.steps, options.min_swap_bytes);
-    course.peak_bytes = PlannedMemory(problem, {course.order, false, {}}).peak_bytes;
+    const MemoryView view = PlannedMemory(problem, {course.order, false, {}});
+    course.peak_bytes = view.peak_bytes;
+    course.peak_position = view.peak_position;
     courses.push_back(std::move(course));
   }
   return courses;
@@ -105,8 +108,25 @@ void KeepLargest(const Problem& problem, const Steps& steps, int32_t n,
                 [&](const SwapGap& swap) { return !keep[static_cast<size_t>(swap.buffer)]; });
 }
 
-Candidate Swapped(const Problem& problem, const Course& course, int32_t threshold, int32_t groupby,
-                  int32_t ahead, const PlannerOptions& options) {
+// One setting of the search.
+struct Setting {
+  int32_t threshold, groupby, ahead;
+};
+
+// Whether the policy swaps this gap.
+bool IsFar(const Course& course, const Gap& gap, const Setting& setting,
+           const PlannerOptions& options) {
+  const OpId back = course.steps.op[static_cast<size_t>(gap.back_step)];
+  const bool branch = course.steps.position[static_cast<size_t>(back)] <= course.peak_position;
+  if (branch && !options.swap_branches) return false;
+  if (branch && options.branch_threshold != kAuto) {
+    return gap.distance() > options.branch_threshold;
+  }
+  return gap.distance() > (gap.first ? setting.threshold : setting.groupby);
+}
+
+Candidate Swapped(const Problem& problem, const Course& course, const Setting& setting,
+                  const PlannerOptions& options) {
   const bool synchronise = options.sync_mode != 0;
   Candidate candidate;
   candidate.plan.order = course.order;
@@ -114,9 +134,9 @@ Candidate Swapped(const Problem& problem, const Course& course, int32_t threshol
   BufferId last = -1;
   for (Gap gap : course.gaps) {
     gap.first = gap.buffer != last;
-    if (gap.distance() <= (gap.first ? threshold : groupby)) continue;
+    if (!IsFar(course, gap, setting, options)) continue;
     SwapGap placed;
-    if (!PlaceGap(gap, course.steps, ahead, synchronise, &placed)) continue;
+    if (!PlaceGap(gap, course.steps, setting.ahead, synchronise, &placed)) continue;
     candidate.plan.swaps.push_back(placed);
     last = gap.buffer;
   }
@@ -132,11 +152,6 @@ int64_t SwapBytes(const Problem& problem, const Plan& plan) {
   }
   return bytes;
 }
-
-// One setting of the search.
-struct Setting {
-  int32_t threshold, groupby, ahead;
-};
 
 // All settings to try, the one with the fewest swaps first. Given values stay as they are.
 std::vector<Setting> Settings(const PlannerOptions& options) {
@@ -179,8 +194,7 @@ Candidate Search(const Problem& problem, const Course& course, const PlannerOpti
   const bool given = options.swapout_threshold != kAuto || options.swapin_ahead != kAuto;
   Candidate best;
   for (const Setting& setting : Settings(options)) {
-    Candidate candidate =
-        Swapped(problem, course, setting.threshold, setting.groupby, setting.ahead, options);
+    Candidate candidate = Swapped(problem, course, setting, options);
     if (candidate.peak_bytes < best.peak_bytes) best = candidate;
     if (candidate.peak_bytes <= options.budget_bytes &&
         FitWithReplay(problem, course, options.budget_bytes, capacity, !given, &candidate)) {

@@ -31,6 +31,9 @@ struct PlannerOptions {
   int64_t min_swap_bytes = 0;         // buffers smaller than this stay
   int32_t n_tensors = -1;             // swap at most this many buffers; -1 = no limit
   int32_t sync_mode = kAuto;          // 0: nobody waits for swap-outs; else the next op does
+  // Gaps that end before the order's peak without swaps: skip connections of the forward part.
+  bool swap_branches = true;
+  int32_t branch_threshold = kAuto;  // with swap_branches: swap those longer than this
   bool may_pin = true;                // order edges may be used
   // The search stops here with the best plan so far.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();

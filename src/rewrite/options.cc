@@ -8,12 +8,12 @@
 #include <variant>
 
 #include "src/planners/planner.h"
+#include "src/rewrite/level_slices.h"
 
 namespace tflms {
 namespace {
 
-using Member =
-    std::variant<int64_t Options::*, double Options::*, std::string Options::*>;
+using Member = std::variant<int64_t Options::*, double Options::*, std::string Options::*>;
 
 struct Row {
   std::string name;
@@ -23,6 +23,7 @@ struct Row {
   std::vector<std::string> choices;  // strings: empty = any text
   std::string range;                 // for people
   std::string help;
+  Status (*check)(const std::string& value) = nullptr;  // strings: what is wrong with it
 };
 
 constexpr double kMaxCount = 1e6;
@@ -42,17 +43,19 @@ std::string Join(const std::vector<std::string>& words, const char* between) {
 
 Row Number(std::string name, Member member, std::string unit, double low, double high,
            std::string range, std::string help) {
-  return {std::move(name), member, std::move(unit), low, high, {}, std::move(range),
-          std::move(help)};
+  return {std::move(name),  member,          std::move(unit), low, high, {},
+          std::move(range), std::move(help), nullptr};
 }
 
 Row Choice(std::string name, Member member, std::vector<std::string> choices, std::string help) {
   std::string range = Join(choices, " | ");
-  return {std::move(name), member, "", 0, 0, std::move(choices), std::move(range), std::move(help)};
+  return {std::move(name),  member,          "",     0, 0, std::move(choices),
+          std::move(range), std::move(help), nullptr};
 }
 
-Row Text(std::string name, Member member, std::string range, std::string help) {
-  return {std::move(name), member, "", 0, 0, {}, std::move(range), std::move(help)};
+Row Text(std::string name, Member member, std::string range, std::string help,
+         Status (*check)(const std::string& value) = nullptr) {
+  return {std::move(name), member, "", 0, 0, {}, std::move(range), std::move(help), check};
 }
 
 std::vector<Row> WhereRows() {
@@ -91,13 +94,57 @@ std::vector<Row> WhatRows() {
              "-1 (auto), 1 .. 1000000",
              "Start the copy back this many levels before the use. 1 costs waiting but no memory; "
              "larger values hide the copy and hold the memory longer. Auto takes what fits."),
-      Number("sync_mode", &Options::sync_mode, "", -1, 1, "-1 (auto) | 0 | 1",
-             "1: an operation waits until a swap-out before it has freed its memory. 0: nobody "
-             "waits, which is faster and may run out of memory. Auto is 1."),
+      Number("sync_mode", &Options::sync_mode, "", -1, 3, "-1 (auto) | 0 | 1 | 2 | 3",
+             "Who waits for copies. 1: an operation waits until a swap-out before it has freed its "
+             "memory. 2: the operation before a reader waits until the swap-in has begun. 3: both. "
+             "0: nobody, which is faster and may run out of memory. Auto is 1."),
       Number("n_tensors", &Options::n_tensors, "tensors", -1, kMaxCount, "-1 (all), 0 .. 1000000",
              "Swap at most this many tensors, those with the most bytes times distance first."),
       Number("min_swap_bytes", &Options::min_swap_bytes, "bytes", 0, kMaxSize, "0 .. 1e18",
              "Tensors smaller than this stay. Small copies cost more than they free."),
+      Choice("swap_branches", &Options::swap_branches, {"yes", "no"},
+             "yes: tensors are also swapped between two operations of the part of the step before "
+             "the peak, the forward part: long skip connections. no: only what waits across the "
+             "peak."),
+      Number("branch_threshold", &Options::branch_threshold, "levels", -1, kMaxCount,
+             "-1 (as swapout_threshold), 0 .. 1000000",
+             "With swap_branches, swap across a skip connection only when it is longer than this."),
+  };
+}
+
+// A row of a filter: which = "include" or "exclude", side = "output" or "input".
+Row Filter(const std::string& which, const std::string& side, const std::string& kind,
+           std::string Options::*member) {
+  const std::string acts =
+      side == "output" ? "tensors made by operations" : "reading by operations";
+  const std::string what = kind == "scopes"  ? "in these scopes"
+                           : kind == "types" ? "of these types"
+                                             : "whose name fits one of these patterns (* and ?)";
+  const std::string then =
+      side == "output"
+          ? (which == "include" ? "Only these are swapped. " : "These are not swapped. ")
+          : (which == "include" ? "Only these wait for a swap-in. "
+                                : "For these, tensors stay on the device. ");
+  return Text(which + "_" + side + "_" + kind, member, "a list with commas, or empty",
+              then + "Names " + acts + " " + what +
+                  (which == "include" ? "; the three include lists add up, empty ones take all."
+                                      : "; stronger than the include lists."));
+}
+
+std::vector<Row> FilterRows() {
+  return {
+      Filter("include", "output", "scopes", &Options::include_output_scopes),
+      Filter("include", "output", "types", &Options::include_output_types),
+      Filter("include", "output", "names", &Options::include_output_names),
+      Filter("exclude", "output", "scopes", &Options::exclude_output_scopes),
+      Filter("exclude", "output", "types", &Options::exclude_output_types),
+      Filter("exclude", "output", "names", &Options::exclude_output_names),
+      Filter("include", "input", "scopes", &Options::include_input_scopes),
+      Filter("include", "input", "types", &Options::include_input_types),
+      Filter("include", "input", "names", &Options::include_input_names),
+      Filter("exclude", "input", "scopes", &Options::exclude_input_scopes),
+      Filter("exclude", "input", "types", &Options::exclude_input_types),
+      Filter("exclude", "input", "names", &Options::exclude_input_names),
   };
 }
 
@@ -117,6 +164,15 @@ std::vector<Row> WhenRows() {
              "auto: when a plan needs it, order edges fix the order of the accelerator's "
              "operations, so that the peak holds in every run. never: no such edges; the peak is "
              "then a matter of luck."),
+      Text("serialization", &Options::serialization, "slices of levels such as 4:8,20: or empty",
+           "Fix the order of the operations on these levels only: from:to, both included, either "
+           "may be left out, or one level. Empty: as pin_order says. The predicted peak holds only "
+           "where the order is fixed.",
+           [](const std::string& value) { return ParseLevelSlices(value).status(); }),
+      Number("serialization_bytes", &Options::serialization_bytes, "bytes", 0, kMaxSize,
+             "0 (off) .. 1e18",
+             "Fix the order on the levels whose operations make more than this many bytes in sum. "
+             "Adds to serialization."),
   };
 }
 
@@ -134,7 +190,7 @@ std::vector<Row> ToolRows() {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (auto part : {WhereRows(), WhatRows(), WhenRows(), ToolRows()}) {
+    for (auto part : {WhereRows(), WhatRows(), FilterRows(), WhenRows(), ToolRows()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -184,7 +240,7 @@ Status SetNumber(const Row& row, std::string_view value, Options* options) {
     if (!Parse(value, &number)) return BadValue(row, value);
     const double as_double = static_cast<double>(number);
     if (as_double < row.low || as_double > row.high) return BadValue(row, value);
-    options->**member = number;
+    options->** member = number;
     return Status();
   }
   double number = 0;
@@ -231,7 +287,11 @@ Status SetOption(std::string_view name, std::string_view value, Options* options
   bool allowed = row->choices.empty();
   for (const std::string& choice : row->choices) allowed = allowed || choice == value;
   if (!allowed) return BadValue(*row, value);
-  options->**text = std::string(value);
+  if (row->check) {
+    const Status fault = row->check(std::string(value));
+    if (!fault.ok()) return InvalidArgument("option " + row->name + ": " + fault.message());
+  }
+  options->** text = std::string(value);
   return Status();
 }
 

@@ -17,8 +17,8 @@ size_t Index(int32_t id) { return static_cast<size_t>(id); }
 
 class Builder {
  public:
-  Builder(const Graph& graph, const GraphFacts& facts, DeviceId accelerator)
-      : graph_(graph), facts_(facts), accelerator_(accelerator) {}
+  Builder(const Graph& graph, const GraphFacts& facts, DeviceId accelerator, const Filters& filters)
+      : graph_(graph), facts_(facts), accelerator_(accelerator), filters_(filters) {}
 
   ProblemMap Run() {
     map_.problem.ops.resize(graph_.nodes.size());
@@ -46,8 +46,7 @@ class Builder {
     for (size_t i = 0; i < facts_.buffers.buffers.size(); ++i) {
       const Buffer& buffer = facts_.buffers.buffers[i];
       if (!OnDevice(buffer.node) || buffer.host_memory || buffer.ref) continue;
-      const DataType dtype =
-          graph_.node(buffer.node).outputs[Index(buffer.port)].type.dtype;
+      const DataType dtype = graph_.node(buffer.node).outputs[Index(buffer.port)].type.dtype;
       if (buffer.persistent) {
         Skip(i, "persistent", buffer.size_bytes.value_or(0));
         continue;
@@ -176,7 +175,9 @@ class Builder {
       };
       for (const OutputName& name : buffer.names) use(name.node);
       for (const Reader& reader : buffer.readers) {
-        if (OnDevice(reader.node)) use(reader.node);
+        if (!OnDevice(reader.node)) continue;
+        use(reader.node);
+        if (!MayComeBack(filters_, graph_.node(reader.node))) out.holds.push_back(reader.node);
       }
       std::sort(out.uses.begin(), out.uses.end());
       out.uses.erase(std::unique(out.uses.begin(), out.uses.end()), out.uses.end());
@@ -199,13 +200,13 @@ class Builder {
     return exits;
   }
 
-  // True when a node that picks its input reads the buffer beside other readers: whether the node may
-  // overwrite it must not change with a copy on its way to the host. A buffer that only that node
-  // reads can always be overwritten, swapped or not.
+  // True when a node that picks its input reads the buffer beside other readers: whether the node
+  // may overwrite it must not change with a copy on its way to the host. A buffer that only that
+  // node reads can always be overwritten, swapped or not.
   bool DecidesASum(const Buffer& buffer) const {
-    const bool one_reader = std::all_of(
-        buffer.readers.begin(), buffer.readers.end(),
-        [&](const Reader& reader) { return reader.node == buffer.readers[0].node; });
+    const bool one_reader =
+        std::all_of(buffer.readers.begin(), buffer.readers.end(),
+                    [&](const Reader& reader) { return reader.node == buffer.readers[0].node; });
     return !one_reader &&
            std::any_of(buffer.readers.begin(), buffer.readers.end(), [&](const Reader& reader) {
              return graph_.node(reader.node).Has(kPicksInput);
@@ -219,6 +220,7 @@ class Builder {
     if (buffer.preserved) return "fetched";
     if (out.uses.empty()) return "no-reader";
     if (DecidesASum(buffer)) return "decides-a-sum";
+    if (!MayLeave(filters_, graph_.node(buffer.node))) return "filtered";
     for (OpId use : out.uses) {
       if (!InRoot(use)) return "read-in-loop-or-branch";
       if (!map_.problem.ops[Index(use)].orderable) return "read-out-of-order";
@@ -259,6 +261,7 @@ class Builder {
   const Graph& graph_;
   const GraphFacts& facts_;
   const DeviceId accelerator_;
+  const Filters& filters_;
   ProblemMap map_;
   std::vector<bool> touches_;             // by node: reads or makes a buffer of the accelerator
   std::vector<BufferId> problem_buffer_;  // by graph buffer
@@ -276,8 +279,9 @@ Result<GraphFacts> FindFacts(const Graph& graph) {
   return facts;
 }
 
-ProblemMap BuildProblem(const Graph& graph, const GraphFacts& facts, DeviceId accelerator) {
-  return Builder(graph, facts, accelerator).Run();
+ProblemMap BuildProblem(const Graph& graph, const GraphFacts& facts, DeviceId accelerator,
+                        const Filters& filters) {
+  return Builder(graph, facts, accelerator, filters).Run();
 }
 
 Floor WorkingSetFloor(const Problem& problem) {

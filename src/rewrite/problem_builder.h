@@ -21,6 +21,7 @@
 #include "src/graph/buffers.h"
 #include "src/graph/graph.h"
 #include "src/graph/topology.h"
+#include "src/rewrite/filters.h"
 #include "src/sim/problem.h"
 #include "tflms/report.h"
 #include "tflms/status.h"
@@ -38,18 +39,19 @@ struct GraphFacts {
 Result<GraphFacts> FindFacts(const Graph& graph);
 
 struct ProblemMap {
-  Problem problem;                         // op i is node i
-  std::vector<BufferIndex> graph_buffer;   // by problem buffer
-  std::vector<SkipCount> skipped;          // buffers that may not be swapped, by reason
-  // By graph buffer: the reason it is counted under in `skipped`; "" when it may be swapped or is no
-  // memory of the accelerator.
+  Problem problem;                        // op i is node i
+  std::vector<BufferIndex> graph_buffer;  // by problem buffer
+  std::vector<SkipCount> skipped;         // buffers that may not be swapped, by reason
+  // By graph buffer: the reason it is counted under in `skipped`; "" when it may be swapped or is
+  // no memory of the accelerator.
   std::vector<std::string> why_kept;
   int64_t unknown_size_tensors = 0;
   int64_t compiled_nodes = 0;
   bool unknown_peers = false;  // a collective whose peers are not known: no edge may be added
 };
 
-ProblemMap BuildProblem(const Graph& graph, const GraphFacts& facts, DeviceId accelerator);
+ProblemMap BuildProblem(const Graph& graph, const GraphFacts& facts, DeviceId accelerator,
+                        const Filters& filters = {});
 
 // The least memory any plan without splitting can reach: persistent bytes plus the largest
 // (inputs + outputs + workspace) of one op, each buffer once (bound M1).

@@ -38,7 +38,9 @@ PlannerOptions PlannerOptionsFrom(const Options& options, Clock::time_point dead
   out.swapout_threshold = clamped(options.swapout_threshold);
   out.swapin_groupby = clamped(options.swapin_groupby);
   out.swapin_ahead = clamped(options.swapin_ahead);
-  out.sync_mode = clamped(options.sync_mode);
+  out.sync_mode = options.sync_mode < 0 ? kAuto : clamped(options.sync_mode % 2);
+  out.swap_branches = options.swap_branches == "yes";
+  out.branch_threshold = clamped(options.branch_threshold);
   out.n_tensors = clamped(options.n_tensors);
   out.min_swap_bytes = options.min_swap_bytes;
   out.may_pin = options.pin_order != "never";
@@ -46,8 +48,8 @@ PlannerOptions PlannerOptionsFrom(const Options& options, Clock::time_point dead
   return out;
 }
 
-// True when the graph carries nodes or order edges of an earlier rewrite, for whichever accelerator:
-// what was decided then, for all of them, stays.
+// True when the graph carries nodes or order edges of an earlier rewrite, for whichever
+// accelerator: what was decided then, for all of them, stays.
 bool HasBeenRewritten(const Graph& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
     return node.role != NodeRole::kOriginal || node.added_controls > 0;
@@ -82,7 +84,8 @@ void Describe(const Graph& graph, const Options& options, const ProblemMap& map,
   }
 }
 
-// The peak of the graph as it came, run first-ready first-run as a runtime without order edges does.
+// The peak of the graph as it came, run first-ready first-run as a runtime without order edges
+// does.
 Result<int64_t> PeakAsItCame(const Problem& problem) {
   const Plan plan{MakeOrder(problem, OrderPolicy::kReadyFirst), false, {}};
   if (plan.order.size() != problem.ops.size()) {
@@ -161,8 +164,12 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
     return Finish(Outcome::kAlreadyDone, "the graph carries tflms nodes or edges already", report);
   }
   TFLMS_ASSIGN_OR_RETURN(const GraphFacts facts, FindFacts(*graph));
-  const ProblemMap map = BuildProblem(*graph, facts, accelerator);
+  const Filters filters = FiltersFrom(options);
+  const ProblemMap map = BuildProblem(*graph, facts, accelerator, filters);
   Describe(*graph, options, map, report);
+  for (std::string& sentence : WordsWithoutNode(filters, *graph)) {
+    report->notes.push_back(std::move(sentence));
+  }
   TFLMS_ASSIGN_OR_RETURN(report->peak_bytes_before, PeakAsItCame(map.problem));
   report->peak_bytes_after = report->peak_bytes_before;
   if (map.unknown_peers) {

@@ -11,7 +11,7 @@
 //   fuse-swap-outs  u -> out1,out2  =>  u -> out                   same output, one copy out
 //   fuse-swap-ins   out -> in1,in2  =>  out -> in                  near readers share a copy in
 //   trigger         in              =>  w -> c in                  decides when it comes back
-//   sync            x               =>  out -> c x                 memory is free before x asks
+//   sync            x               =>  out -> c x, in -> c x      copies are done before x asks
 //   serialise       a, b unordered  =>  a -> c b                   the peak holds for every order
 
 #ifndef TFLMS_RULES_RULE_H_
@@ -37,6 +37,7 @@ struct SwapEdge {
   int32_t group = 0;
   NodeId trigger = kNoNode;  // planned trigger; kNoNode: rule trigger searches one
   NodeId sync = kNoNode;     // this node waits for the swap-out; kNoNode: nobody does
+  NodeId sync_in = kNoNode;  // this node, before the reader, waits for the swap-in
 };
 
 enum class TriggerStrategy : uint8_t { kPlanned, kDirectOrder, kChainRule };

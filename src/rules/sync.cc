@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rule sync: an operation waits for a swap-out.
+// Rule sync: an operation waits for a copy.
 //
-//   x   =>   out ->c x
+//   x   =>   out ->c x        y   =>   in ->c y
 //
-// for each requested edge u -> v with a sync node x, out being the swap-out on that edge, made in
-// this rewriting.
-// Side condition:
-//   x came with the graph, is on u's accelerator, and takes order edges (root frame, on no branch,
-//   no source, no control flow, nothing that blocks)
-//   where the serial order has both, u stands before x
-//   no path x ~> out
+// for each requested edge u -> v with a sync node x or y, out and in being the swap-out and swap-in
+// on that edge, made in this rewriting. Side condition:
+//   x and y came with the graph, are on u's accelerator, and take order edges (root frame, on no
+//   branch, no source, no control flow, nothing that blocks)
+//   where the serial order has both, u stands before x, and before y
+//   no path x ~> out; no path y ~> in
 // An edge that is there already is neither a change nor refused.
-// Buys: the tensor's memory really is free before x asks for more. Costs: x waits for the copy.
-// Running time: O(V) and, for each edge, the part of the kept order between x and out.
+// Buys: the tensor's memory really is free before x asks for more; the copy back is under way
+// before y runs. Costs: x and y wait for the copies. Running time: O(V) and, for each edge, the
+// part of the kept order between x and out.
 
 #include <vector>
 
@@ -25,10 +25,9 @@ namespace {
 
 size_t Index(NodeId id) { return static_cast<size_t>(id); }
 
-bool Legal(const RewriteState& state, const std::vector<int32_t>& serial_place, NodeId out,
+bool Legal(const RewriteState& state, const std::vector<int32_t>& serial_place, NodeId u,
            NodeId x) {
   const Graph& graph = *state.graph;
-  const NodeId u = graph.node(out).inputs.front().node;
   if (!TakesOrderEdges(state, x) || !OnSameAccelerator(graph, u, x)) return false;
   const int32_t place_u = serial_place[Index(u)], place_x = serial_place[Index(x)];
   return place_u < 0 || place_x < 0 || place_u < place_x;
@@ -38,17 +37,23 @@ Result<RuleEffect> Apply(const SwapRequest& request, RewriteState* state) {
   RuleEffect effect;
   Graph& graph = *state->graph;
   const std::vector<int32_t> serial_place = SerialPlaces(request.serial_order, graph.size());
-  for (const SwapEdge& edge : request.edges) {
-    if (edge.sync == kNoNode) continue;
-    const NodeId out = FindPair(graph, edge.reader, edge.slot).out;
-    // No swap-out: rule swap refused the edge and counted it.
-    if (out == kNoNode || CameWithGraph(*state, out)) continue;
-    if (!Legal(*state, serial_place, out, edge.sync)) {
+  const auto wait = [&](NodeId copy, NodeId u, NodeId x) {
+    if (x == kNoNode) return;
+    if (!Legal(*state, serial_place, u, x)) {
       ++effect.refused;
-    } else if (!HasEdge(graph, out, edge.sync)) {
-      const bool added = state->order->AddControlEdge(&graph, out, edge.sync);
+    } else if (!HasEdge(graph, copy, x)) {
+      const bool added = state->order->AddControlEdge(&graph, copy, x);
       ++(added ? effect.changes : effect.refused);
     }
+  };
+  for (const SwapEdge& edge : request.edges) {
+    if (edge.sync == kNoNode && edge.sync_in == kNoNode) continue;
+    const SwapPair pair = FindPair(graph, edge.reader, edge.slot);
+    // No swap-out: rule swap refused the edge and counted it.
+    if (pair.out == kNoNode || CameWithGraph(*state, pair.out)) continue;
+    const NodeId u = graph.node(pair.out).inputs.front().node;
+    wait(pair.out, u, edge.sync);
+    wait(pair.in, u, edge.sync_in);
   }
   return effect;
 }
@@ -56,8 +61,8 @@ Result<RuleEffect> Apply(const SwapRequest& request, RewriteState* state) {
 }  // namespace
 
 RuleEntry SyncRule() {
-  return {"sync", "an operation waits for a swap-out, so that the memory is free",
-          "x  =>  out ->c x", Apply};
+  return {"sync", "an operation waits for a copy, so that memory is free or the tensor on its way",
+          "x  =>  out ->c x,  in ->c x", Apply};
 }
 
 }  // namespace tflms

@@ -15,9 +15,7 @@ size_t Index(int32_t id) { return static_cast<size_t>(id); }
 
 std::string OpText(OpId op) { return "op " + std::to_string(op); }
 
-bool IsOp(const Problem& problem, OpId op) {
-  return op >= 0 && Index(op) < problem.ops.size();
-}
+bool IsOp(const Problem& problem, OpId op) { return op >= 0 && Index(op) < problem.ops.size(); }
 
 std::string CheckOrder(const Problem& problem, const Plan& plan) {
   std::vector<bool> seen(problem.ops.size(), false);
@@ -34,8 +32,8 @@ std::string CheckOrder(const Problem& problem, const Plan& plan) {
   for (size_t from = 0; from < problem.successors.size(); ++from) {
     for (OpId to : problem.successors[from]) {
       if (position[from] >= position[Index(to)]) {
-        return "order-legal: " + OpText(to) + " stands before " +
-               OpText(static_cast<OpId>(from)) + ", which it needs";
+        return "order-legal: " + OpText(to) + " stands before " + OpText(static_cast<OpId>(from)) +
+               ", which it needs";
       }
     }
   }
@@ -74,6 +72,11 @@ std::string CheckGap(const Problem& problem, const SwapGap& gap,
   const int32_t trigger = position[Index(gap.trigger)];
   if (trigger < from || trigger >= to) {
     return "trigger-inside: " + where + " has trigger " + OpText(gap.trigger) + " outside its gap";
+  }
+  for (OpId hold : buffer.holds) {
+    if (position[Index(hold)] > from) {
+      return "gap-swappable: " + where + " is held by " + OpText(hold) + ", which comes later";
+    }
   }
   if (gap.sync == kNoOp) return "";
   if (!IsOp(problem, gap.sync) || !problem.ops[Index(gap.sync)].orderable) {

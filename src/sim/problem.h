@@ -40,11 +40,12 @@ struct ProblemOp {
 };
 
 struct ProblemBuffer {
-  int64_t size_bytes = 0;        // > 0; buffers of unknown size are not part of a problem
+  int64_t size_bytes = 0;  // > 0; buffers of unknown size are not part of a problem
   OpId producer = kNoOp;
-  std::vector<OpId> uses;        // ascending by id, no duplicates, without the producer
-  bool live_at_end = false;      // fetched: stays to the end of the step
-  bool swappable = false;        // may leave the device between accesses
+  std::vector<OpId> uses;    // ascending by id, no duplicates, without the producer
+  bool live_at_end = false;  // fetched: stays to the end of the step
+  bool swappable = false;    // may leave the device between accesses
+  std::vector<OpId> holds;   // uses that must find it where it was made: it leaves behind them
   // Buffers whose memory this one takes over, when the producer is their last access (in-place
   // kernels): the first that qualifies, see FindTakeovers.
   std::vector<BufferId> may_reuse;
@@ -70,8 +71,8 @@ struct SwapGap {
 };
 
 struct Plan {
-  std::vector<OpId> order;  // topological; every op once
-  bool pin_order = false;   // order edges hold the on-device ops to `order`
+  std::vector<OpId> order;     // topological; every op once
+  bool pin_order = false;      // order edges hold the on-device ops to `order`
   std::vector<SwapGap> swaps;  // ordered by (buffer, position of back_for)
 };
 
@@ -86,7 +87,7 @@ std::vector<OpId> Accesses(const ProblemBuffer& buffer, const std::vector<int32_
 //   order-complete   every op exactly once
 //   order-legal      no op before one it depends on; groups contiguous
 //   gap-is-a-gap     leave_after and back_for are neighbouring accesses of the buffer
-//   gap-swappable    the buffer may leave
+//   gap-swappable    the buffer may leave, and no op that holds it comes later
 //   trigger-inside   leave_after <= trigger < back_for by position, orderable
 //   sync-inside      leave_after < sync <= trigger by position, orderable
 std::string CheckPlan(const Problem& problem, const Plan& plan);
