@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Union
 
 from tflms import _keras, _tensorflow
 from tflms._budget import find_budget
 from tflms._errors import TflmsError
 from tflms._library import library
 from tflms._options import set_by_environment
+
+# A list of words, or one text with commas between them.
+Words = Union[str, Collection[str]]
 
 
 def enable(
@@ -26,10 +30,26 @@ def enable(
     sync_mode: int | None = None,
     n_tensors: int | None = None,
     min_swap_bytes: int | None = None,
+    swap_branches: bool | str | None = None,
+    branch_threshold: int | None = None,
+    include_output_scopes: Words | None = None,
+    include_output_types: Words | None = None,
+    include_output_names: Words | None = None,
+    exclude_output_scopes: Words | None = None,
+    exclude_output_types: Words | None = None,
+    exclude_output_names: Words | None = None,
+    include_input_scopes: Words | None = None,
+    include_input_types: Words | None = None,
+    include_input_names: Words | None = None,
+    exclude_input_scopes: Words | None = None,
+    exclude_input_types: Words | None = None,
+    exclude_input_names: Words | None = None,
     trigger_strategy: str | None = None,
     lb: int | None = None,
     ub: int | None = None,
     pin_order: str | None = None,
+    serialization: str | None = None,
+    serialization_bytes: int | None = None,
     log_level: str | None = None,
     time_limit_ms: int | None = None,
     dump_dir: str | None = None,
@@ -61,10 +81,24 @@ def enable(
         sync_mode: 0 none, 1 wait for swap-outs, 2 for swap-ins, 3 for both. Default -1: automatic.
         n_tensors: swap at most this many tensors. Default -1: as many as it takes.
         min_swap_bytes: smaller tensors are never swapped. Default 65536.
+        swap_branches: whether tensors are swapped across skip connections of the forward part too.
+            Default yes.
+        branch_threshold: swap across skip connections longer than this many levels. Default -1: as
+            ``swapout_threshold``.
+        include_output_scopes, include_output_types, include_output_names: swap only tensors made by
+            operations in these scopes, of these types, or whose name fits one of these patterns
+            (``*`` and ``?``); a list, or text with commas. Default: all.
+        exclude_output_scopes, exclude_output_types, exclude_output_names: do not swap those.
+        include_input_scopes, include_input_types, include_input_names: only these operations read
+            tensors that have been away. Default: all.
+        exclude_input_scopes, exclude_input_types, exclude_input_names: tensors stay on the device
+            until these operations have read them.
         trigger_strategy: how the node that starts a swap-in is found. Default ``planned``.
         lb: a trigger is at least this many levels before the reader. Default 1.
         ub: a trigger is at most this many levels before the reader. Default 10000.
         pin_order: whether the order of execution is fixed. Default ``auto``.
+        serialization: fix it on these slices of levels only, ``"4:8,20:"``. Default: everywhere.
+        serialization_bytes: fix it on levels that make more bytes than this. Default 0: off.
         log_level: how much is logged. Default ``info``.
         time_limit_ms: planning stops with its best so far after this time. Default 20000.
         dump_dir: graphs before and after are written here. Default: not written.
@@ -73,9 +107,19 @@ def enable(
         ValueError: a value is out of range; the message lists what is allowed.
         TflmsError: TensorFlow is missing, broken or older than 2.13.
     """
-    values = {name: value for name, value in locals().items() if value is not None}
+    given = locals()
+    values = {name: _plain(value) for name, value in given.items() if value is not None}
     _tensorflow.require()
     _enable(values)
+
+
+def _plain(value: Any) -> Any:
+    """The value as the table takes it: lists as text with commas, truth as yes and no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ",".join(sorted(value) if isinstance(value, (set, frozenset)) else value)
+    return value
 
 
 def _enable(values: dict[str, Any]) -> None:
