@@ -155,6 +155,21 @@ Status Finish(Outcome outcome, std::string reason, Report* report) {
   return Status();
 }
 
+// Nothing is to be done, by the tensors whose size is known. That is no reason to call the graph
+// small when there are others: their bytes are in no sum.
+Status FinishUnchanged(const Options& options, Report* report) {
+  const bool fits = options.budget_bytes > 0 && report->peak_bytes_before <= options.budget_bytes;
+  if (const int64_t unknown = report->unknown_size_tensors; unknown > 0) {
+    return Finish(Outcome::kNothingToSwap,
+                  std::to_string(unknown) + (unknown == 1 ? " tensor has" : " tensors have") +
+                      " an unknown size: set batch_size; " +
+                      (fits ? "the others are within the budget" : "of the others none qualifies"),
+                  report);
+  }
+  return fits ? Finish(Outcome::kNotNeeded, "the predicted peak is within the budget", report)
+              : Finish(Outcome::kNothingToSwap, "no tensor qualifies", report);
+}
+
 // One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
 Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_point deadline,
                   bool done_before, Graph* graph, Report* report) {
@@ -188,11 +203,7 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
                          planner->plan(map.problem, PlannerOptionsFrom(options, deadline)));
   const std::string fault = CheckPlan(map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
-  if (plan.swaps.empty() && !plan.pin_order) {
-    const bool fits = options.budget_bytes > 0 && report->peak_bytes_before <= options.budget_bytes;
-    return fits ? Finish(Outcome::kNotNeeded, "the predicted peak is within the budget", report)
-                : Finish(Outcome::kNothingToSwap, "no tensor qualifies", report);
-  }
+  if (plan.swaps.empty() && !plan.pin_order) return FinishUnchanged(options, report);
   DescribePlan(*graph, options, map, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));

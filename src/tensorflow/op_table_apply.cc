@@ -2,6 +2,7 @@
 //
 // The op table applied to a graph: flags, output facts, edge actions, sync groups, state.
 //
+//   size(reserve_space_3) <= 1 bit for each element of y when y is half or bfloat16, else 1 element
 //   state_bytes(v) = bytes of the variable whose handle or reference v makes, of the constant v
 //                    holds, or of the argument v hands in; each variable once
 //
@@ -22,6 +23,27 @@
 
 namespace tflms {
 namespace {
+
+// Shape inference does not know reserve_space_3 of a batch normalisation. It is empty or one
+// element, but with cuDNN and 16-bit numbers, where it holds at most one bit for each element of
+// output 0 (what a fused Relu lets through). Gives it that many elements of its own type, the most
+// it can have.
+void BoundReserveSpace(Node* node) {
+  constexpr size_t kReserveSpace3 = 5;
+  const bool has_one = node->op == "FusedBatchNormV3" || node->op == "_FusedBatchNormEx";
+  if (!has_one || node->outputs.size() <= kReserveSpace3) return;
+  TensorType& reserve = node->outputs[kReserveSpace3].type;
+  const int64_t bits = 8 * ElementBytes(reserve.dtype);
+  if (bits == 0 || SizeBytes(reserve)) return;
+  const TensorType& y = node->outputs[0].type;
+  int64_t most = 1;
+  if (y.dtype == DataType::kFloat16 || y.dtype == DataType::kBFloat16) {
+    const std::optional<int64_t> elements = ElementCount(y.shape);
+    if (!elements) return;
+    most = std::max<int64_t>(1, *elements / bits + (*elements % bits != 0 ? 1 : 0));
+  }
+  reserve.shape = Shape::Known({most});
+}
 
 class Applier {
  public:
@@ -175,6 +197,7 @@ void Applier::ApplyOutputs(NodeId id) {
     output.host_memory = LivesOnHost(id, facts, port);
     output.persistent = holds_state || output.type.is_ref;
   }
+  BoundReserveSpace(&node);
 }
 
 // The node that makes the handle (or key) an input stands for, found through forwarding nodes.

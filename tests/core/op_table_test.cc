@@ -243,6 +243,29 @@ TEST(OpTable, SumsOfThreeOrMorePickAnInput) {
   EXPECT_EQ(flags(3) & kPicksInput, uint32_t{kPicksInput});
 }
 
+// Bytes of reserve_space_3 of a batch normalisation of `dtype` whose output 0 has `shape`.
+std::optional<int64_t> ReserveBytes(DataType dtype, const Shape& shape,
+                                    const Shape& reserve = Shape::Unknown()) {
+  const TensorType y = {dtype, false, shape}, each = {DataType::kFloat32, false, Shape::Known({8})};
+  ImportContext context;
+  context.inferred["n"] = {y, each, each, each, each, {DataType::kFloat32, false, reserve}};
+  const Graph graph =
+      MustImport(GraphBytes({NodeBytes("n", "FusedBatchNormV3").Type("T", kFloat)}), context).graph;
+  return SizeBytes(graph.node(0).outputs[5].type);
+}
+
+TEST(OpTable, ReserveSpaceOfANormalisationHasASize) {
+  const Shape images = Shape::Known({2, 5, 5, 8});  // 400 elements: 13 floats hold as many bits
+  EXPECT_EQ(ReserveBytes(DataType::kFloat32, images), 4);
+  EXPECT_EQ(ReserveBytes(DataType::kFloat32, Shape::Unknown()), 4);
+  EXPECT_EQ(ReserveBytes(DataType::kFloat16, images), 52);
+  EXPECT_EQ(ReserveBytes(DataType::kBFloat16, images), 52);
+  EXPECT_EQ(ReserveBytes(DataType::kFloat16, Shape::Known({64})), 8);
+  EXPECT_EQ(ReserveBytes(DataType::kFloat16, Shape::Known({0, 8})), 4);
+  EXPECT_EQ(ReserveBytes(DataType::kFloat16, Shape::Known({kUnknownExtent, 8})), std::nullopt);
+  EXPECT_EQ(ReserveBytes(DataType::kFloat32, images, Shape::Known({0})), 0) << "it is known";
+}
+
 NodeBytes Key(std::string_view name, int value) {
   return NodeBytes(name, "Const").Type("dtype", kInt32).Int32Scalar("value", value);
 }
