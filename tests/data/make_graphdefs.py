@@ -13,7 +13,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 v1 = tf.compat.v1
@@ -57,7 +57,8 @@ def while_v1() -> tf.compat.v1.GraphDef:
     with graph.as_default(), tf.device(GPU):
         x = v1.placeholder(tf.float32, [4, 4], name="x")
         _, out = v1.while_loop(
-            lambda i, _: i < 3, lambda i, a: [i + 1, tf.tanh(tf.matmul(a, x))], [0, x])
+            lambda i, _: i < 3, lambda i, a: [i + 1, tf.tanh(tf.matmul(a, x))], [0, x]
+        )
         v1.gradients(tf.reduce_sum(out), x, name="gradients")
     return graph.as_graph_def()
 

@@ -12,10 +12,11 @@ import re
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.framework import kernels
+
+import tensorflow as tf
 
 v1 = tf.compat.v1
 TABLE = pathlib.Path(__file__).parents[2] / "src" / "tensorflow" / "op_table.cc"
@@ -40,8 +41,11 @@ def addresses(fetch: tf.Operation) -> dict[tuple[str, int], int]:
     config.graph_options.optimizer_options.opt_level = v1.OptimizerOptions.L0
     metadata = v1.RunMetadata()
     with v1.Session(graph=fetch.graph, config=config) as session:
-        session.run(fetch, options=v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE),
-                    run_metadata=metadata)
+        session.run(
+            fetch,
+            options=v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE),
+            run_metadata=metadata,
+        )
     found = {}
     for device in metadata.step_stats.dev_stats:
         for node in device.node_stats:
@@ -53,7 +57,10 @@ def addresses(fetch: tf.Operation) -> dict[tuple[str, int], int]:
 
 # Input types of the operations that do not take float32.
 TYPES = {
-    "LogicalAnd": tf.bool, "LogicalOr": tf.bool, "LogicalNot": tf.bool, "Invert": tf.int32,
+    "LogicalAnd": tf.bool,
+    "LogicalOr": tf.bool,
+    "LogicalNot": tf.bool,
+    "Invert": tf.int32,
 }
 # How to build what is not f(x) or f(x, y).
 SPECIAL = {
@@ -68,15 +75,27 @@ SPECIAL = {
     "Reshape": lambda x, _: tf.raw_ops.Reshape(tensor=x, shape=[-1]),
     "Squeeze": lambda x, _: tf.raw_ops.Squeeze(input=tf.raw_ops.ExpandDims(input=x, axis=0)),
     "IdentityN": lambda x, y: tf.raw_ops.IdentityN(input=[x, y]),
-    "PlaceholderWithDefault":
-        lambda x, _: tf.raw_ops.PlaceholderWithDefault(input=x, shape=SHAPE),
+    "PlaceholderWithDefault": lambda x, _: tf.raw_ops.PlaceholderWithDefault(input=x, shape=SHAPE),
 }
 # Not measured: control flow, which hands tensors on by the executor itself, operations that need
 # references, and operations that only TensorFlow makes.
 UNMEASURED = {
-    "Enter", "Exit", "LoopCond", "Merge", "NextIteration", "RefEnter", "RefExit", "RefIdentity",
-    "RefMerge", "RefNextIteration", "RefSwitch", "Switch", "_SwitchN", "_XlaMerge",
-    "_ArrayToList", "_ListToArray",
+    "Enter",
+    "Exit",
+    "LoopCond",
+    "Merge",
+    "NextIteration",
+    "RefEnter",
+    "RefExit",
+    "RefIdentity",
+    "RefMerge",
+    "RefNextIteration",
+    "RefSwitch",
+    "Switch",
+    "_SwitchN",
+    "_XlaMerge",
+    "_ArrayToList",
+    "_ListToArray",
 }
 
 

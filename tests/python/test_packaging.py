@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from scripts import run_ok, run_script
 
 ROOT = Path(__file__).resolve().parent.parent.parent

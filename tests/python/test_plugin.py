@@ -15,10 +15,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from scripts import run_ok, run_script
-
 import tflms
 from tflms._library import library_path
+
+from scripts import run_ok, run_script
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,7 +67,7 @@ def wheel_include() -> Path:
 def check_layout(ours: str, theirs: str, members: str) -> str:
     lines = [f"static_assert(sizeof(abi::{ours}) == sizeof({theirs}));"]
     lines += [
-        f"static_assert(offsetof(abi::{ours}, {m}) == offsetof({theirs}, {m}), \"{m}\");"
+        f'static_assert(offsetof(abi::{ours}, {m}) == offsetof({theirs}, {m}), "{m}");'
         for m in members.split()
     ]
     return "\n".join(lines)
@@ -93,7 +93,9 @@ def test_own_declarations_equal_those_of_the_wheel(tmp_path: Path) -> None:
                 '#include "src/tensorflow/plugin/tf_api.h"',
                 "using namespace tflms;",
                 check_layout("Buffer", "TF_Buffer", "data length data_deallocator"),
-                check_layout("OptimizerConfigs", "TP_OptimizerConfigs", f"struct_size ext {passes}"),
+                check_layout(
+                    "OptimizerConfigs", "TP_OptimizerConfigs", f"struct_size ext {passes}"
+                ),
                 check_layout(
                     "Optimizer",
                     "TP_Optimizer",
@@ -117,7 +119,7 @@ def test_own_declarations_equal_those_of_the_wheel(tmp_path: Path) -> None:
                 "{ return sizeof...(A); }",
                 *[
                     f"static_assert(N(decltype(TfApi::{name}){{}}) == "
-                    f"N(decltype(&TF_{name.title().replace('_', '')}){{}}), \"{name}\");"
+                    f'N(decltype(&TF_{name.title().replace("_", "")}){{}}), "{name}");'
                     for name in functions
                 ],
             ]
