@@ -58,7 +58,8 @@ class MemoryEvent:
     `bytes` is positive for what is taken, negative for what is given back, and the bytes moved of a
     copy. `in_use_bytes` is the device's memory in use after the event. `offset` is where in the
     device's memory, -1 outside it. `op` is the operation that took the memory, or the copied edge;
-    for a free it is the operation that had taken it, where the log saw that.
+    for a free it is the operation that had taken it, where the log saw that. `time_us` counts from the
+    start of the log; of a copy it is the begin, below 0 when the copy was under way by then.
     """
 
     time_us: int
