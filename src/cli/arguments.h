@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments of the command, and its flags for the options of tflms: one flag for each row of the
+// option table, so that there is no second list. Precedence: flag, environment, default.
+
+#ifndef TFLMS_CLI_ARGUMENTS_H_
+#define TFLMS_CLI_ARGUMENTS_H_
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tflms/options.h"
+#include "tflms/status.h"
+
+namespace tflms::cli {
+
+struct Arguments {
+  std::string graph;                                // GRAPH, ORIGINAL or A
+  std::string other;                                // REWRITTEN or B
+  std::string node;                                 // NODE
+  std::string out;                                  // -o
+  std::string part;                                 // --graph: one graph of the file
+  std::string place = "auto";                       // --place
+  std::vector<std::string> fetch;                   // --fetch
+  int64_t top = 10;                                 // --top
+  bool json = false;                                // --json
+  std::map<std::string, std::string> option_flags;  // by option name, as given
+  Options options;                                  // all precedence applied, by ResolveOptions
+};
+
+// "swapout_threshold" -> "--swapout-threshold".
+std::string FlagName(std::string_view option);
+
+// "360MiB", "4 GiB", "1.5GB", "1000" -> the number of bytes as text; other texts come back as they
+// are, for SetOption to complain about. Units: B, kB, KB, MB, GB, TB (1000s), KiB, MiB, GiB, TiB
+// (1024s) and K, M, G, T (1024s), in any case.
+std::string BytesText(std::string_view text);
+
+// Adds a flag for every option to `app`.
+void AddOptionFlags(CLI::App* app, Arguments* arguments);
+
+// Fills arguments->options from defaults, `environment` and the flags given.
+Status ResolveOptions(const std::vector<std::pair<std::string, std::string>>& environment,
+                      Arguments* arguments);
+
+}  // namespace tflms::cli
+
+#endif  // TFLMS_CLI_ARGUMENTS_H_

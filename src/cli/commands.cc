@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The list of subcommands, and what they share.
+
+#include <algorithm>
+
+#include "src/base/text.h"
+#include "src/cli/command.h"
+#include "src/cli/table.h"
+#include "src/planners/planner.h"
+#include "src/rules/rule.h"
+
+namespace tflms::cli {
+
+std::span<const Command> Commands() {
+  static const std::vector<Command> commands = {
+      InspectCommand(), PlanCommand(), RewriteCommand(), SimulateCommand(), TuneCommand(),
+      ExplainCommand(), DiffCommand(), VerifyCommand(),  ShowCommand(),
+  };
+  return commands;
+}
+
+Answer ListRules() {
+  Answer answer;
+  answer.json = Json::array();
+  for (const RuleEntry& rule : RuleCatalog()) {
+    answer.text += std::string(rule.name) + "\n    " + std::string(rule.summary) + "\n    " +
+                   std::string(rule.formula) + "\n";
+    answer.json.push_back(
+        {{"name", rule.name}, {"summary", rule.summary}, {"formula", rule.formula}});
+  }
+  return answer;
+}
+
+Answer ListPlanners() {
+  Answer answer;
+  answer.json = Json::array();
+  for (const PlannerEntry& planner : PlannerCatalog()) {
+    answer.text += std::string(planner.name) + "\n    " + std::string(planner.summary) + "\n";
+    answer.json.push_back({{"name", planner.name}, {"summary", planner.summary}});
+  }
+  return answer;
+}
+
+Answer ListOptions() {
+  Answer answer;
+  answer.json = Json::array();
+  for (const OptionInfo& info : OptionTable()) {
+    answer.text += FlagName(info.name) + (info.unit.empty() ? "" : " (" + info.unit + ")") +
+                   ", default " + (info.default_value.empty() ? "empty" : info.default_value) +
+                   "\n    range: " + info.range + "\n    " + info.help + "\n";
+    answer.json.push_back({{"name", info.name},
+                           {"flag", FlagName(info.name)},
+                           {"type", info.type},
+                           {"unit", info.unit},
+                           {"default", info.default_value},
+                           {"range", info.range},
+                           {"help", info.help}});
+  }
+  return answer;
+}
+
+void AddGraph(CLI::App* app, Arguments* arguments) {
+  app->add_option("GRAPH", arguments->graph,
+                  "A GraphDef, a MetaGraphDef, a SavedModel (file or folder), or the text form\n"
+                  "(what `tflms show` prints and dump_dir writes)")
+      ->required();
+}
+
+void AddReading(CLI::App* app, Arguments* arguments) {
+  app->add_option("--graph", arguments->part,
+                  "Only the graph of this name in the file, e.g. \"function f\"")
+      ->type_name("NAME");
+  app->add_option("--place", arguments->place,
+                  "Where nodes without a device are taken to be: a device name, \"none\", or\n"
+                  "\"auto\": accelerator 0 when no node of the file is on an accelerator")
+      ->type_name("DEVICE");
+  app->add_option("--fetch", arguments->fetch,
+                  "A node whose result is used outside; may be given again. What signatures\n"
+                  "name is known already")
+      ->type_name("NODE")
+      ->take_all();
+  AddOptionFlags(app, arguments);
+}
+
+Failure FailureFrom(const Status& status, ExitCode otherwise) {
+  switch (status.code()) {
+    case StatusCode::kLawBroken:
+      return {kNotSatisfied, status.ToString()};
+    case StatusCode::kInternal:
+      return {kFault, status.ToString()};
+    default:
+      return {otherwise, status.message()};
+  }
+}
+
+Attempt<GraphFile> Open(const Arguments& arguments, const std::string& path) {
+  Result<GraphFile> file =
+      ReadGraphFile(path, {arguments.options, arguments.place, arguments.fetch});
+  if (!file.ok()) return FailureFrom(file.status(), kNoInput);
+  if (arguments.part.empty()) return std::move(*file);
+  std::string names;
+  for (const Unit& unit : file->units) {
+    names += (names.empty() ? "" : ", ") + Quoted(unit.name);
+  }
+  std::erase_if(file->units, [&](const Unit& unit) { return unit.name != arguments.part; });
+  if (!file->units.empty()) return std::move(*file);
+  return Failure{kUsage, "--graph " + arguments.part + ": " + file->path +
+                             " has no such graph; it has " + names};
+}
+
+Attempt<PlannedGraph> PlanUnit(const Arguments& arguments, const Unit& unit) {
+  Result<PlannedGraph> planned = PlanGraph(arguments.options, unit.name, unit.graph);
+  if (planned.ok()) return std::move(*planned);
+  Failure failure = FailureFrom(planned.status(), kUsage);
+  failure.message = unit.name + ": " + failure.message;
+  return failure;
+}
+
+void DescribeFile(const GraphFile& file, Answer* answer) {
+  int64_t assumed = 0;
+  for (const Unit& unit : file.units) assumed += unit.assumed_nodes;
+  answer->text += file.path + ": " + FileKindName(file.kind) + "\n";
+  if (assumed > 0) {
+    answer->text += FormatLine(
+        "assumed", Count(assumed, "node") + " without a device on " + file.place + " (--place)");
+  }
+  for (const std::string& note : file.notes) answer->text += FormatLine("note", note);
+  answer->json["file"] = file.path;
+  answer->json["kind"] = FileKindName(file.kind);
+  answer->json["assumed_place"] = assumed > 0 ? file.place : "";
+  answer->json["assumed_nodes"] = assumed;
+  answer->json["notes"] = file.notes;
+}
+
+bool HasDeviceMemory(const PlannedGraph& planned) {
+  return std::any_of(planned.planned.begin(), planned.planned.end(), [](const Planned& device) {
+    return !device.map.problem.buffers.empty() || device.map.unknown_size_tensors > 0;
+  });
+}
+
+}  // namespace tflms::cli

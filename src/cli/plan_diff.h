@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two plans, as JSON that `tflms plan` writes, compared.
+
+#ifndef TFLMS_CLI_PLAN_DIFF_H_
+#define TFLMS_CLI_PLAN_DIFF_H_
+
+#include "src/cli/command.h"
+
+namespace tflms::cli {
+
+// The answer of `tflms plan` for a file.
+Attempt<Answer> PlanAnswer(const Arguments& arguments, const std::string& path);
+
+// Reads `content` as a plan: what `tflms plan` wrote, or a list of reports as dump_dir has them
+// (peaks and counts only). A null value when it is neither.
+Json PlanFromJson(const std::string& content);
+
+// What differs, as text and JSON; "same" says whether nothing does. Swaps are the same swap when
+// tensor and back_for are. Devices are matched by graph and name, and by place where each side has
+// one graph with one device.
+Answer ComparePlans(const Json& a, const Json& b);
+
+}  // namespace tflms::cli
+
+#endif  // TFLMS_CLI_PLAN_DIFF_H_

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans read off rewritten graphs. O((V + E + accesses) log).
+
+#include "src/cli/planned.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+
+#include "src/base/text.h"
+#include "src/graph/laws.h"
+#include "src/planners/order.h"
+#include "src/sim/bfc.h"
+#include "tflms/rewrite.h"
+
+namespace tflms::cli {
+namespace {
+
+size_t Index(int32_t id) { return static_cast<size_t>(id); }
+
+// An order of the ops of `problem` in which the ops of `sequence` follow one another as given, and
+// every other op comes as early as it can. Falls back to the order given when the two conflict.
+std::vector<OpId> OrderAround(const Problem& problem, const std::vector<OpId>& sequence) {
+  std::vector<int32_t> waits(problem.ops.size(), 0), rank(problem.ops.size(), -1);
+  for (const auto& next : problem.successors) {
+    for (OpId op : next) ++waits[Index(op)];
+  }
+  for (size_t i = 0; i < sequence.size(); ++i) rank[Index(sequence[i])] = static_cast<int32_t>(i);
+  std::vector<OpId> free_ops, order;  // ready ops outside the sequence
+  const auto ready = [&](OpId op) {
+    if (rank[Index(op)] < 0) free_ops.push_back(op);
+  };
+  for (size_t op = 0; op < problem.ops.size(); ++op) {
+    if (waits[op] == 0) ready(static_cast<OpId>(op));
+  }
+  const auto run = [&](OpId op) {
+    order.push_back(op);
+    for (OpId next : problem.successors[Index(op)]) {
+      if (--waits[Index(next)] == 0) ready(next);
+    }
+  };
+  for (size_t i = 0; i <= sequence.size();) {
+    if (!free_ops.empty()) {
+      const OpId op = free_ops.back();
+      free_ops.pop_back();
+      run(op);
+    } else if (i < sequence.size() && waits[Index(sequence[i])] == 0) {
+      run(sequence[i++]);
+    } else {
+      break;
+    }
+  }
+  return order;
+}
+
+// The on-device ops in the order that the pipeline planned.
+std::vector<OpId> SequenceOf(const Graph& graph, const Report& report) {
+  const auto by_name = IndexByName(graph);
+  std::vector<OpId> sequence;
+  for (const TimelinePoint& point : report.timeline) {
+    const auto found = by_name.find(point.node);
+    if (found != by_name.end()) sequence.push_back(found->second);
+  }
+  return sequence;
+}
+
+// The on-device ops of `before` in a topological order of `after`, which added nodes and edges
+// constrain further.
+Result<std::vector<OpId>> SequenceOfRewritten(const Problem& problem, const Graph& after,
+                                              const std::vector<NodeId>& original) {
+  TFLMS_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(after));
+  std::vector<OpId> sequence;
+  for (NodeId id : order) {
+    const OpId op = original[Index(id)];
+    if (op != kNoOp && problem.ops[Index(op)].on_device) sequence.push_back(op);
+  }
+  return sequence;
+}
+
+// By node of `after`: the node of the same name in `before`, or kNoNode.
+std::vector<NodeId> Originals(const Graph& before, const Graph& after) {
+  const auto by_name = IndexByName(before);
+  std::vector<NodeId> original(after.nodes.size(), kNoNode);
+  for (NodeId id = 0; id < after.size(); ++id) {
+    const auto found = by_name.find(after.node(id).name);
+    if (found != by_name.end()) original[Index(id)] = found->second;
+  }
+  return original;
+}
+
+class PlanReader {
+ public:
+  PlanReader(const PlannedGraph& graphs, const ProblemMap& map, std::vector<OpId> order)
+      : before_(graphs.before),
+        after_(graphs.after),
+        facts_(graphs.facts),
+        map_(map),
+        original_(Originals(before_, after_)),
+        readers_(after_),
+        position_(Positions(order)) {
+    plan_.order = std::move(order);
+    problem_buffer_.assign(facts_.buffers.buffers.size(), -1);
+    for (size_t id = 0; id < map.graph_buffer.size(); ++id) {
+      problem_buffer_[Index(map.graph_buffer[id])] = static_cast<BufferId>(id);
+    }
+  }
+
+  Plan Run() {
+    for (NodeId id = 0; id < after_.size(); ++id) {
+      if (after_.node(id).role == NodeRole::kSwapIn) ReadSwapIn(id);
+    }
+    plan_.pin_order = HasOrderEdges();
+    std::sort(plan_.swaps.begin(), plan_.swaps.end(), [&](const SwapGap& a, const SwapGap& b) {
+      return std::pair(a.buffer, position_[Index(a.back_for)]) <
+             std::pair(b.buffer, position_[Index(b.back_for)]);
+    });
+    KeepFirstSyncs();
+    return std::move(plan_);
+  }
+
+ private:
+  int32_t At(OpId op) const { return position_[Index(op)]; }
+
+  void ReadSwapIn(NodeId in) {
+    if (after_.node(in).inputs.size() != 1) return;
+    const NodeId out = after_.node(in).inputs[0].node;
+    if (after_.node(out).inputs.size() != 1) return;
+    const Input& from = after_.node(out).inputs[0];
+    const NodeId maker = original_[Index(from.node)];
+    if (maker == kNoNode) return;
+    const BufferId buffer = problem_buffer_[Index(facts_.buffers.Of(maker, from.port))];
+    if (buffer < 0) return;
+    SwapGap gap{buffer, kNoOp, kNoOp, kNoOp, kNoOp};
+    for (const Reader* reader = readers_.begin(in); reader != readers_.end(in); ++reader) {
+      const NodeId op = original_[Index(reader->node)];
+      if (op == kNoNode) continue;
+      if (gap.back_for == kNoOp || At(op) < At(gap.back_for)) gap.back_for = op;
+    }
+    if (gap.back_for == kNoOp) return;
+    for (OpId access : Accesses(map_.problem.buffers[Index(buffer)], position_)) {
+      if (At(access) < At(gap.back_for)) gap.leave_after = access;
+    }
+    if (gap.leave_after == kNoOp) return;
+    gap.trigger = TriggerOf(in, gap.leave_after);
+    gap.sync = SyncOf(out);
+    plan_.swaps.push_back(gap);
+  }
+
+  OpId TriggerOf(NodeId in, OpId leave_after) const {
+    OpId trigger = leave_after;
+    for (NodeId from : after_.node(in).control_inputs) {
+      const NodeId op = original_[Index(from)];
+      if (op == kNoNode || !map_.problem.ops[Index(op)].orderable) continue;
+      if (At(op) > At(trigger)) trigger = op;
+    }
+    return trigger;
+  }
+
+  OpId SyncOf(NodeId out) const {
+    OpId sync = kNoOp;
+    for (const NodeId* to = readers_.control_begin(out); to != readers_.control_end(out); ++to) {
+      const NodeId op = original_[Index(*to)];
+      if (op != kNoNode && (sync == kNoOp || At(op) < At(sync))) sync = op;
+    }
+    return sync;
+  }
+
+  // A copy out is made once: only the buffer's first gap is waited for, and only inside it.
+  void KeepFirstSyncs() {
+    for (size_t i = 0; i < plan_.swaps.size(); ++i) {
+      SwapGap& gap = plan_.swaps[i];
+      const bool first = i == 0 || plan_.swaps[i - 1].buffer != gap.buffer;
+      if (gap.sync == kNoOp ||
+          (first && At(gap.sync) > At(gap.leave_after) && At(gap.sync) <= At(gap.trigger))) {
+        continue;
+      }
+      gap.sync = kNoOp;
+    }
+  }
+
+  // True when an added edge joins two nodes of the graph as it came.
+  bool HasOrderEdges() const {
+    return std::any_of(after_.nodes.begin(), after_.nodes.end(), [&](const Node& node) {
+      if (node.role != NodeRole::kOriginal) return false;
+      for (size_t i = 1; i <= Index(node.added_controls); ++i) {
+        const NodeId from = node.control_inputs[node.control_inputs.size() - i];
+        if (after_.node(from).role == NodeRole::kOriginal) return true;
+      }
+      return false;
+    });
+  }
+
+  const Graph& before_;
+  const Graph& after_;
+  const GraphFacts& facts_;
+  const ProblemMap& map_;
+  const std::vector<NodeId> original_;
+  const Readers readers_;
+  const std::vector<int32_t> position_;
+  std::vector<BufferId> problem_buffer_;
+  Plan plan_;
+};
+
+// The pipeline's report for the device, or an empty one.
+Report ReportFor(const std::vector<Report>& reports, const std::string& device) {
+  for (const Report& report : reports) {
+    if (report.device == device) return report;
+  }
+  return Report();
+}
+
+Result<Planned> ExamineDevice(const PlannedGraph& graphs, DeviceId device) {
+  Planned planned;
+  planned.device = device;
+  planned.map = BuildProblem(graphs.before, graphs.facts, device);
+  const Problem& problem = planned.map.problem;
+  planned.floor = WorkingSetFloor(problem);
+  planned.as_it_came.order = MakeOrder(problem, OrderPolicy::kReadyFirst);
+  if (planned.as_it_came.order.size() != problem.ops.size()) {
+    return LawBroken("L4: the operations cannot be ordered; two groups wait for one another");
+  }
+  planned.memory_as_it_came = PlannedMemory(problem, planned.as_it_came);
+  return planned;
+}
+
+// The plan that `graphs.after` carries out on one device.
+Status ReadPlan(const PlannedGraph& graphs, Planned* planned) {
+  planned->report = ReportFor(graphs.reports, graphs.before.devices[Index(planned->device)].name);
+  const Problem& problem = planned->map.problem;
+  std::vector<OpId> sequence = SequenceOf(graphs.before, planned->report);
+  if (graphs.rewritten_before) {
+    const std::vector<NodeId> original = Originals(graphs.before, graphs.after);
+    TFLMS_ASSIGN_OR_RETURN(sequence, SequenceOfRewritten(problem, graphs.after, original));
+  }
+  std::vector<OpId> order = OrderAround(problem, sequence);
+  if (sequence.empty() || order.size() != problem.ops.size()) order = planned->as_it_came.order;
+  planned->plan = PlanReader(graphs, planned->map, std::move(order)).Run();
+  const std::string fault = CheckPlan(problem, planned->plan);
+  if (!fault.empty()) return LawBroken("the plan in this graph does not hold: " + fault);
+  planned->memory = PlannedMemory(problem, planned->plan);
+  return Status();
+}
+
+}  // namespace
+
+Result<PlannedGraph> ExamineGraph(const Options& /*options*/, const Graph& graph) {
+  PlannedGraph graphs;
+  graphs.rewritten_before = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) {
+    return n.role != NodeRole::kOriginal || n.added_controls > 0;
+  });
+  graphs.before = graphs.rewritten_before ? EraseRewrite(graph) : graph;
+  graphs.after = graph;
+  TFLMS_ASSIGN_OR_RETURN(graphs.facts, FindFacts(graphs.before));
+  for (size_t id = 0; id < graphs.before.devices.size(); ++id) {
+    if (graphs.before.devices[id].kind != DeviceKind::kAccelerator) continue;
+    TFLMS_ASSIGN_OR_RETURN(Planned planned, ExamineDevice(graphs, static_cast<DeviceId>(id)));
+    graphs.planned.push_back(std::move(planned));
+  }
+  return graphs;
+}
+
+Result<PlannedGraph> PlanGraph(const Options& options, const std::string& name,
+                               const Graph& graph) {
+  TFLMS_ASSIGN_OR_RETURN(PlannedGraph graphs, ExamineGraph(options, graph));
+  // The pipeline tells the order it planned only to those who want a dump.
+  Options wanted = options;
+  if (wanted.dump_dir.empty()) wanted.dump_dir = ".";
+  TFLMS_ASSIGN_OR_RETURN(graphs.reports, Rewrite(wanted, name, &graphs.after));
+  for (Planned& planned : graphs.planned) {
+    TFLMS_RETURN_IF_ERROR(ReadPlan(graphs, &planned));
+  }
+  return graphs;
+}
+
+bool PlanFits(const Problem& problem, const Plan& plan, int64_t peak_bytes, int64_t budget_bytes) {
+  return peak_bytes <= budget_bytes &&
+         FitsInBfc(problem, plan, budget_bytes, kReplaySteps, kReplaySeeds);
+}
+
+}  // namespace tflms::cli
