@@ -35,6 +35,9 @@ typedef struct TflmsApi {
   char* (*reports)(void);
   void (*clear_reports)(void);
   void (*free_string)(char* text);
+  /* JSON list of the plans of the last rewritten graphs (at most 16), oldest first, each as the dump
+   * files have it: {"graph", "device", "budget_bytes", "persistent_bytes", "timeline", "swaps"}. */
+  char* (*plans)(void);
 } TflmsApi;
 
 /* The table above; never NULL; valid as long as the library is loaded. */

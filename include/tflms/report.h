@@ -12,11 +12,11 @@
 namespace tflms {
 
 enum class Outcome {
-  kRewritten,        // swaps or order edges were added
-  kNotNeeded,        // the graph's peak stays under the budget as it is
-  kNothingToSwap,    // no tensor qualifies; `reason` and `skipped` say why
-  kAlreadyDone,      // the graph carries tflms nodes: it has been here before
-  kDeclined,         // something not understood: the graph as it came; `reason` says what
+  kRewritten,      // swaps or order edges were added
+  kNotNeeded,      // the graph's peak stays under the budget as it is
+  kNothingToSwap,  // no tensor qualifies; `reason` and `skipped` say why
+  kAlreadyDone,    // the graph carries tflms nodes: it has been here before
+  kDeclined,       // something not understood: the graph as it came; `reason` says what
 };
 
 // "rewritten", "not-needed", "nothing-to-swap", "already-done", "declined".
@@ -26,7 +26,7 @@ const char* OutcomeName(Outcome outcome);
 struct SkipCount {
   std::string reason;  // "too-small", "unknown-size", "host-memory", "persistent", "in-loop", ...
   int64_t tensors = 0;
-  int64_t bytes = 0;   // of those whose size is known
+  int64_t bytes = 0;  // of those whose size is known
 };
 
 struct RuleCount {
@@ -35,47 +35,65 @@ struct RuleCount {
   int64_t refused = 0;
 };
 
-// Predicted device memory at one operation of the planned order.
+// Predicted memory at one operation of the planned order.
 struct TimelinePoint {
   std::string node;
-  int64_t waiting_bytes = 0;  // just before it starts
-  int64_t running_bytes = 0;  // while it runs
+  int64_t waiting_bytes = 0;    // on the device just before it starts
+  int64_t running_bytes = 0;    // on the device while it runs
+  int64_t unswapped_bytes = 0;  // on the device while it runs, in the same order without swaps
+  int64_t host_bytes = 0;       // of swapped tensors on the host
+};
+
+// One stay of a tensor on the host. Operations are given by their place in the timeline, -1 = none.
+struct SwapRecord {
+  std::string tensor;  // "node:output"
+  int64_t size_bytes = 0;
+  int32_t leave_after = -1;  // its last access before
+  int32_t sync = -1;         // waits until the copy out has freed the memory
+  int32_t trigger = -1;      // its end starts the copy back
+  int32_t back_for = -1;     // its first access after
 };
 
 struct Report {
-  std::string graph;          // name or number of the graph: function name, "main", ...
+  std::string graph;  // name or number of the graph: function name, "main", ...
   Outcome outcome = Outcome::kDeclined;
-  std::string reason;         // one sentence
-  std::string device;         // the planned accelerator, in full
+  std::string reason;  // one sentence
+  std::string device;  // the planned accelerator, in full
   std::string planner;
-  int64_t nodes = 0;          // before
+  int64_t nodes = 0;  // before
   int64_t nodes_added = 0;
   int64_t control_edges_added = 0;
-  int64_t budget_bytes = 0;   // 0 = not known
+  int64_t budget_bytes = 0;  // 0 = not known
   int64_t persistent_bytes = 0;
   int64_t peak_bytes_before = 0;  // predicted, in the order planned for the graph as it came
   int64_t peak_bytes_after = 0;   // predicted
-  int64_t floor_bytes = 0;        // persistent + largest working set: no swapping goes below
-  std::string floor_node;         // the node with that working set
-  int64_t host_peak_bytes = 0;    // predicted
+  // Predicted peak of the allocator's own count: with rounding and with chunks larger than asked
+  // for. 0 when no plan was made; the budget when the replay found no room.
+  int64_t allocator_peak_bytes = 0;
+  int64_t floor_bytes = 0;      // persistent + largest working set: no swapping goes below
+  std::string floor_node;       // the node with that working set
+  int64_t host_peak_bytes = 0;  // predicted
   int64_t swapped_tensors = 0;
-  int64_t swap_out_bytes = 0;     // per run of the graph
+  int64_t swap_out_bytes = 0;  // per run of the graph
   int64_t swap_in_bytes = 0;
   int64_t unknown_size_tensors = 0;
-  int64_t compiled_nodes = 0;     // in parts a compiler takes over: out of reach
+  int64_t compiled_nodes = 0;  // in parts a compiler takes over: out of reach
   bool order_pinned = false;
-  int64_t time_us = 0;            // spent on this graph
-  std::vector<SkipCount> skipped;     // by reason, largest first
-  std::vector<RuleCount> rules;       // in running order
-  std::vector<std::string> notes;     // further sentences for the user
-  // In the planned order, on-device operations only; filled when options.dump_dir is set.
-  std::vector<TimelinePoint> timeline;
+  int64_t time_us = 0;             // spent on this graph
+  std::vector<SkipCount> skipped;  // by reason, largest first
+  std::vector<RuleCount> rules;    // in running order
+  std::vector<std::string> notes;  // further sentences for the user
+  // The plan, when the graph was rewritten.
+  std::vector<TimelinePoint> timeline;  // in the planned order, on-device operations only
+  std::vector<SwapRecord> swaps;
 };
 
 // The report for people: several lines of text.
 std::string FormatReport(const Report& report);
-// The report as one JSON object, keys as the fields above.
+// The report as one JSON object, keys as the fields above, without the plan.
 std::string ReportToJson(const Report& report);
+// The plan as one JSON object: graph, device, budget_bytes, persistent_bytes, timeline, swaps.
+std::string PlanToJson(const Report& report);
 
 }  // namespace tflms
 

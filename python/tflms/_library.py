@@ -32,6 +32,7 @@ class _TflmsApi(ctypes.Structure):
         ("reports", ctypes.CFUNCTYPE(ctypes.c_void_p)),
         ("clear_reports", ctypes.CFUNCTYPE(None)),
         ("free_string", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("plans", ctypes.CFUNCTYPE(ctypes.c_void_p)),
     ]
 
 
@@ -111,6 +112,10 @@ class Library:
     def reports(self) -> dict[str, Any]:
         """``{"graphs_seen": n, "reports": [...]}``, oldest report first."""
         return dict(self._json(self._api.reports()) or {"graphs_seen": 0, "reports": []})
+
+    def plans(self) -> list[dict[str, Any]]:
+        """The plans of the last rewritten graphs, oldest first."""
+        return list(self._json(self._api.plans()) or [])
 
     def clear_reports(self) -> None:
         self._api.clear_reports()

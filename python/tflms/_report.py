@@ -42,6 +42,8 @@ class Report:
             ``"declined"``.
         reason: one sentence.
         device: the accelerator, in full; ``""`` when the graph has none.
+        allocator_peak_bytes: predicted peak of the device allocator's own count, with rounding and
+            with chunks larger than asked for.
         floor_bytes: no swapping gets the peak below this; ``floor_node`` is what needs it.
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
         skipped: tensors that were not swapped, by reason, largest first.
@@ -61,6 +63,7 @@ class Report:
     persistent_bytes: int = 0
     peak_bytes_before: int = 0
     peak_bytes_after: int = 0
+    allocator_peak_bytes: int = 0
     floor_bytes: int = 0
     floor_node: str = ""
     host_peak_bytes: int = 0

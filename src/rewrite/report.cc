@@ -59,11 +59,12 @@ const char* OutcomeName(Outcome outcome) {
 }
 
 std::string FormatReport(const Report& report) {
-  std::string text = "graph " + report.graph + ": " + OutcomeName(report.outcome) + ": " +
-                     report.reason + "\n";
+  std::string text =
+      "graph " + report.graph + ": " + OutcomeName(report.outcome) + ": " + report.reason + "\n";
   if (!report.device.empty()) {
     text += Line("device", report.device);
-    text += Line("budget", report.budget_bytes > 0 ? FormatBytes(report.budget_bytes) : "not known");
+    text +=
+        Line("budget", report.budget_bytes > 0 ? FormatBytes(report.budget_bytes) : "not known");
     text += Line("predicted peak", FormatBytes(report.peak_bytes_before) + " -> " +
                                        FormatBytes(report.peak_bytes_after));
     text += Line("variables, constants", FormatBytes(report.persistent_bytes));
@@ -75,6 +76,15 @@ std::string FormatReport(const Report& report) {
   for (const std::string& note : report.notes) text += Line("note", note);
   return text;
 }
+
+namespace {
+
+// Names come from outside: bytes that are no UTF-8 are replaced, not thrown at the caller.
+std::string Dump(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
 
 std::string ReportToJson(const Report& report) {
   nlohmann::ordered_json json = {
@@ -90,6 +100,7 @@ std::string ReportToJson(const Report& report) {
       {"persistent_bytes", report.persistent_bytes},
       {"peak_bytes_before", report.peak_bytes_before},
       {"peak_bytes_after", report.peak_bytes_after},
+      {"allocator_peak_bytes", report.allocator_peak_bytes},
       {"floor_bytes", report.floor_bytes},
       {"floor_node", report.floor_node},
       {"host_peak_bytes", report.host_peak_bytes},
@@ -112,16 +123,32 @@ std::string ReportToJson(const Report& report) {
         {{"rule", rule.rule}, {"changes", rule.changes}, {"refused", rule.refused}});
   }
   json["notes"] = report.notes;
-  if (!report.timeline.empty()) {
-    json["timeline"] = nlohmann::ordered_json::array();
-    for (const TimelinePoint& point : report.timeline) {
-      json["timeline"].push_back({{"node", point.node},
-                                  {"waiting_bytes", point.waiting_bytes},
-                                  {"running_bytes", point.running_bytes}});
-    }
+  return Dump(json);
+}
+
+std::string PlanToJson(const Report& report) {
+  nlohmann::ordered_json json = {{"graph", report.graph},
+                                 {"device", report.device},
+                                 {"budget_bytes", report.budget_bytes},
+                                 {"persistent_bytes", report.persistent_bytes},
+                                 {"timeline", nlohmann::ordered_json::array()},
+                                 {"swaps", nlohmann::ordered_json::array()}};
+  for (const TimelinePoint& point : report.timeline) {
+    json["timeline"].push_back({{"node", point.node},
+                                {"waiting_bytes", point.waiting_bytes},
+                                {"running_bytes", point.running_bytes},
+                                {"unswapped_bytes", point.unswapped_bytes},
+                                {"host_bytes", point.host_bytes}});
   }
-  // Names come from outside: bytes that are no UTF-8 are replaced, not thrown at the caller.
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  for (const SwapRecord& swap : report.swaps) {
+    json["swaps"].push_back({{"tensor", swap.tensor},
+                             {"size_bytes", swap.size_bytes},
+                             {"leave_after", swap.leave_after},
+                             {"sync", swap.sync},
+                             {"trigger", swap.trigger},
+                             {"back_for", swap.back_for}});
+  }
+  return Dump(json);
 }
 
 }  // namespace tflms

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <utility>
 
 #include "src/base/bytes_text.h"
@@ -15,6 +14,7 @@
 #include "src/graph/verifier.h"
 #include "src/planners/order.h"
 #include "src/planners/planner.h"
+#include "src/rewrite/plan_details.h"
 #include "src/rewrite/plan_request.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/rules/rule.h"
@@ -92,36 +92,6 @@ Result<int64_t> PeakAsItCame(const Problem& problem) {
     return LawBroken("L4: the operations cannot be ordered; two groups wait for one another");
   }
   return PlannedMemory(problem, plan).peak_bytes;
-}
-
-void DescribeTimeline(const Graph& graph, const Problem& problem, const Plan& plan,
-                      const MemoryView& view, Report* report) {
-  for (size_t p = 0; p < plan.order.size(); ++p) {
-    const OpId op = plan.order[p];
-    if (!problem.ops[Index(op)].on_device) continue;
-    report->timeline.push_back({graph.node(op).name, view.waiting[p], view.running[p]});
-  }
-}
-
-void DescribePlan(const Graph& graph, const Options& options, const ProblemMap& map,
-                  const Plan& plan, Report* report) {
-  const MemoryView view = PlannedMemory(map.problem, plan);
-  if (!options.dump_dir.empty()) DescribeTimeline(graph, map.problem, plan, view, report);
-  report->peak_bytes_after = view.peak_bytes;
-  report->host_peak_bytes = view.host_peak_bytes;
-  report->order_pinned = plan.pin_order;
-  std::set<BufferId> swapped;
-  for (const SwapGap& swap : plan.swaps) {
-    const int64_t bytes = map.problem.buffers[Index(swap.buffer)].size_bytes;
-    report->swap_in_bytes += bytes;
-    if (swapped.insert(swap.buffer).second) report->swap_out_bytes += bytes;
-  }
-  report->swapped_tensors = static_cast<int64_t>(swapped.size());
-  if (report->budget_bytes > 0 && view.peak_bytes > report->budget_bytes) {
-    report->notes.push_back("the predicted peak " + FormatBytes(view.peak_bytes) +
-                            " stays above the budget " + FormatBytes(report->budget_bytes) +
-                            ": this is the best plan found");
-  }
 }
 
 // Applies all rules in catalog order. The laws are checked once all accelerators are done.
@@ -204,7 +174,7 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   const std::string fault = CheckPlan(map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
   if (plan.swaps.empty() && !plan.pin_order) return FinishUnchanged(options, report);
-  DescribePlan(*graph, options, map, plan, report);
+  DescribePlan(*graph, facts, map, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
   return Finish(Outcome::kRewritten,

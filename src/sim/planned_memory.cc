@@ -67,7 +67,8 @@ MemoryView PlannedMemory(const Problem& problem, const Plan& plan) {
       view.peak_position = p;
     }
   }
-  for (int64_t bytes : host.Sums(0)) view.host_peak_bytes = std::max(view.host_peak_bytes, bytes);
+  view.host = host.Sums(0);
+  for (int64_t bytes : view.host) view.host_peak_bytes = std::max(view.host_peak_bytes, bytes);
   return view;
 }
 

@@ -34,9 +34,10 @@ struct Machine {
 struct MemoryView {
   std::vector<int64_t> running;  // device bytes while the op at each position runs
   std::vector<int64_t> waiting;  // device bytes just before it starts
+  std::vector<int64_t> host;     // bytes of swapped buffers on the host
   int64_t peak_bytes = 0;        // max of both; persistent bytes when there is no op
   int32_t peak_position = -1;
-  int64_t host_peak_bytes = 0;    // bytes of swapped buffers on the host
+  int64_t host_peak_bytes = 0;  // max of `host`
 };
 
 MemoryView PlannedMemory(const Problem& problem, const Plan& plan);
@@ -46,10 +47,10 @@ struct SimulationResult {
   OpId peak_op = kNoOp;
   int64_t host_peak_bytes = 0;
   int64_t time_us = 0;
-  int64_t stall_us = 0;            // time the compute lane waited for copies
-  OpId worst_stall_op = kNoOp;     // the op that waited longest
-  int64_t out_bytes = 0;           // copied device -> host
-  int64_t in_bytes = 0;            // copied host -> device
+  int64_t stall_us = 0;         // time the compute lane waited for copies
+  OpId worst_stall_op = kNoOp;  // the op that waited longest
+  int64_t out_bytes = 0;        // copied device -> host
+  int64_t in_bytes = 0;         // copied host -> device
 };
 
 SimulationResult Simulate(const Problem& problem, const Plan& plan, const Machine& machine);

@@ -122,6 +122,10 @@ char* ReportsJson() {
   return Guarded([] { return GetState().ReportsJson(); });
 }
 
+char* PlansJson() {
+  return Guarded([] { return GetState().PlansJson(); });
+}
+
 void ClearReports() { GetState().ClearReports(); }
 
 void FreeString(char* text) { std::free(text); }
@@ -141,6 +145,7 @@ extern "C" __attribute__((visibility("default"))) const TflmsApi* TflmsGetApi(vo
       .reports = &tflms::ReportsJson,
       .clear_reports = &tflms::ClearReports,
       .free_string = &tflms::FreeString,
+      .plans = &tflms::PlansJson,
   };
   return &kApi;
 }

@@ -21,11 +21,11 @@ Status WriteFile(const std::string& path, std::string_view content) {
   return Status();
 }
 
-std::string ReportsJson(const std::vector<Report>& reports) {
+std::string JsonList(const std::vector<Report>& reports, std::string (*to_json)(const Report&)) {
   std::string json = "[";
   std::string_view separator = "\n";
   for (const Report& report : reports) {
-    json.append(separator).append(ReportToJson(report));
+    json.append(separator).append(to_json(report));
     separator = ",\n";
   }
   return json + "\n]\n";
@@ -48,7 +48,8 @@ Status DumpResult(const std::string& dir, int64_t number, const OptimizedGraph& 
   const std::string stem = Stem(dir, number);
   if (!result.text.empty()) TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".before.txt", result.text));
   if (!result.bytes.empty()) TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".after.pb", result.bytes));
-  return WriteFile(stem + ".report.json", ReportsJson(result.reports));
+  TFLMS_RETURN_IF_ERROR(WriteFile(stem + ".report.json", JsonList(result.reports, ReportToJson)));
+  return WriteFile(stem + ".plan.json", JsonList(result.reports, PlanToJson));
 }
 
 }  // namespace tflms

@@ -18,7 +18,7 @@ namespace tflms {
 Status DumpInput(const std::string& dir, int64_t number, std::string_view before);
 
 // Writes beside it, unless empty: .before.txt (text form, with the sizes and placements the planner
-// saw) and .after.pb; and .report.json, a list of the reports.
+// saw) and .after.pb; and .report.json and .plan.json, lists of the reports and of their plans.
 Status DumpResult(const std::string& dir, int64_t number, const OptimizedGraph& result);
 
 }  // namespace tflms

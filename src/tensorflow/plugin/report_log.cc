@@ -5,27 +5,39 @@
 #include "src/tensorflow/plugin/report_log.h"
 
 namespace tflms {
+namespace {
+
+std::string JoinObjects(const std::deque<std::string>& objects) {
+  std::string json = "[";
+  for (const std::string& object : objects) {
+    if (json.size() > 1) json += ", ";
+    json += object;
+  }
+  return json + "]";
+}
+
+}  // namespace
 
 void ReportLog::Add(const Report& report) {
   if (report.outcome == Outcome::kAlreadyDone) return;
   reports_.push_back(ReportToJson(report));
   if (reports_.size() > kMaxReports) reports_.pop_front();
+  if (report.timeline.empty()) return;
+  plans_.push_back(PlanToJson(report));
+  if (plans_.size() > kMaxPlans) plans_.pop_front();
 }
 
 void ReportLog::Clear() {
   graphs_seen_ = 0;
   reports_.clear();
+  plans_.clear();
 }
 
 std::string ReportLog::ToJson() const {
-  std::string json = "{\"graphs_seen\": " + std::to_string(graphs_seen_) + ", \"reports\": [";
-  bool first = true;
-  for (const std::string& report : reports_) {
-    if (!first) json += ", ";
-    json += report;
-    first = false;
-  }
-  return json + "]}";
+  return "{\"graphs_seen\": " + std::to_string(graphs_seen_) +
+         ", \"reports\": " + JoinObjects(reports_) + "}";
 }
+
+std::string ReportLog::PlansToJson() const { return JoinObjects(plans_); }
 
 }  // namespace tflms

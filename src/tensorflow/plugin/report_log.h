@@ -16,6 +16,8 @@
 namespace tflms {
 
 inline constexpr size_t kMaxReports = 1000;
+// Plans are larger than reports: fewer are kept.
+inline constexpr size_t kMaxPlans = 16;
 
 // Not safe for concurrent use: the owner locks.
 class ReportLog {
@@ -27,10 +29,12 @@ class ReportLog {
   void Clear();
   // {"graphs_seen": n, "reports": [...]}, oldest first.
   std::string ToJson() const;
+  // A JSON list of the plans of the last rewritten graphs, oldest first.
+  std::string PlansToJson() const;
 
  private:
   int64_t graphs_seen_ = 0;
-  std::deque<std::string> reports_;  // as JSON objects
+  std::deque<std::string> reports_, plans_;  // as JSON objects
 };
 
 }  // namespace tflms

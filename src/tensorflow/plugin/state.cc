@@ -102,6 +102,11 @@ std::string PluginState::ReportsJson() {
   return reports_.ToJson();
 }
 
+std::string PluginState::PlansJson() {
+  const Lock lock(mutex_);
+  return reports_.PlansToJson();
+}
+
 void PluginState::ClearReports() {
   const Lock lock(mutex_);
   reports_.Clear();

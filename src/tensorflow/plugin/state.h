@@ -47,6 +47,7 @@ class PluginState {
   int64_t CountGraph();
   void AddReport(const Report& report);
   std::string ReportsJson();
+  std::string PlansJson();
   void ClearReports();
 
   // Whether Grappler was seen to go over a graph only once (instance.h says why that matters).

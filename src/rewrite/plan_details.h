@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a plan comes to, for the report: memory at every operation on both sides, every swap, and
+// the peak the device's allocator will show. Cost: O(ops + accesses log) and one replay of the
+// allocator.
+
+#ifndef TFLMS_REWRITE_PLAN_DETAILS_H_
+#define TFLMS_REWRITE_PLAN_DETAILS_H_
+
+#include "src/graph/graph.h"
+#include "src/rewrite/problem_builder.h"
+#include "src/sim/problem.h"
+#include "tflms/report.h"
+
+namespace tflms {
+
+// Fills peaks, bytes, counts, timeline and swaps of `report`, whose budget_bytes is set; adds a
+// note when the plan or the allocator's replay of it does not keep to the budget.
+void DescribePlan(const Graph& graph, const GraphFacts& facts, const ProblemMap& map,
+                  const Plan& plan, Report* report);
+
+}  // namespace tflms
+
+#endif  // TFLMS_REWRITE_PLAN_DETAILS_H_
