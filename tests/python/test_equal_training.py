@@ -2,7 +2,8 @@
 """Training with tflms gives the same losses and weights, to the last bit, in less memory.
 
 Each case runs twice in processes of their own: without tflms on a device with room enough, and with
-tflms on one that is smaller than what the first run needed.
+tflms on one that is smaller than what the first run needed. What tflms may use is then the device's
+own limit, which it finds out for itself, unless the case says otherwise.
 """
 
 from __future__ import annotations
@@ -14,32 +15,37 @@ import pytest
 from harness import MIB, OFF, Job, Outcome, run_child
 
 ROOM = 2048 * MIB
-
-
-# What of the peak without tflms the small device has.
-DEVICE_PART = 0.95
+# Device memory comes in multiples of this.
+GRAIN = 256
 
 
 @dataclass(frozen=True)
 class Case:
-    """One model; `part` is the budget in terms of the peak without tflms."""
+    """One model; all parts are of the peak without tflms.
+
+    Attributes:
+        device_part: what the small device has.
+        budget_part: what tflms is told to keep to; 0: it is told nothing, the budget is the device.
+    """
 
     model: str
-    part: float
+    device_part: float
     params: dict[str, Any] = field(default_factory=dict)
+    budget_part: float = 0.0
     devices: int = 1
     steps: int = 5
 
 
 CASES = [
-    Case("resnet50_session", 0.75, {"batch": 16}),
-    Case("resnet50_keras", 0.8, {"batch": 16}),
-    Case("unet3d", 0.7, {"batch": 2}),
+    Case("resnet50_session", 0.8, {"batch": 16}),
+    Case("resnet50_keras", 0.85, {"batch": 16}),
+    Case("unet3d", 0.75, {"batch": 2}),
     Case("mlp_adam", 0.75, {"batch": 2048}),
-    Case("lstm", 0.7, {"batch": 256}),
-    Case("transformer", 0.7, {"batch": 16}),
-    Case("while_loop", 0.65, {"batch": 1024}),
-    Case("mirrored", 0.65, {"batch": 2048}, devices=2),
+    Case("lstm", 0.8, {"batch": 256}),
+    Case("transformer", 0.8, {"batch": 16}),
+    # What a loop's body and each replica hold is predicted too low for the budget to be the device.
+    Case("while_loop", 0.95, {"batch": 1024}, budget_part=0.65),
+    Case("mirrored", 0.95, {"batch": 2048}, budget_part=0.65, devices=2),
 ]
 
 
@@ -59,10 +65,10 @@ def train(case: Case, limit_bytes: int, tflms: dict[str, Any] | str | None) -> O
 def test_same_bits_in_less_memory(case: Case) -> None:
     plain = train(case, ROOM, OFF)
     assert plain.error == ""
-    limit = int(plain.peak_bytes * DEVICE_PART)
-    budget = int(plain.peak_bytes * case.part)
+    limit = int(plain.peak_bytes * case.device_part) // GRAIN * GRAIN
+    budget = int(plain.peak_bytes * case.budget_part) or limit
 
-    swapped = train(case, limit, {"budget_bytes": budget})
+    swapped = train(case, limit, {"budget_bytes": budget} if case.budget_part else {})
     assert swapped.error == "", swapped.output[-3000:]
     assert swapped.losses == plain.losses
     assert swapped.fingerprint == plain.fingerprint
