@@ -140,6 +140,13 @@ Status FinishUnchanged(const Options& options, Report* report) {
               : Finish(Outcome::kNothingToSwap, "no tensor qualifies", report);
 }
 
+std::string RewrittenReason(const Plan& plan, const Report& report) {
+  if (!plan.swaps.empty()) return "tensors that are far from their next use leave the device";
+  return report.peak_bytes_after <= report.budget_bytes
+             ? "the order alone brings the peak under the budget"
+             : "no tensor qualifies; the best order found is held, but stays above the budget";
+}
+
 // One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
 Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_point deadline,
                   bool done_before, Graph* graph, Report* report) {
@@ -174,13 +181,15 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   const std::string fault = CheckPlan(map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
   if (plan.swaps.empty() && !plan.pin_order) return FinishUnchanged(options, report);
+  const Report without_plan = *report;
   DescribePlan(*graph, facts, map, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
-  return Finish(Outcome::kRewritten,
-                plan.swaps.empty() ? "the order alone brings the peak under the budget"
-                                   : "tensors that are far from their next use leave the device",
-                report);
+  if (report->nodes_added == 0 && report->control_edges_added == 0) {
+    *report = without_plan;  // the graph's own edges hold the order already
+    return FinishUnchanged(options, report);
+  }
+  return Finish(Outcome::kRewritten, RewrittenReason(plan, *report), report);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text commands that plan: plan, simulate, rewrite, report.
+// Text commands that plan: plan, simulate, replay, rewrite, report.
 
 #include <charconv>
 
@@ -8,6 +8,7 @@
 #include "src/graph/laws.h"
 #include "src/planners/planner.h"
 #include "src/rewrite/problem_builder.h"
+#include "src/sim/bfc.h"
 #include "src/sim/simulator.h"
 #include "tests/core/text_commands.h"
 #include "tflms/rewrite.h"
@@ -45,6 +46,9 @@ Result<PlannerOptions> ReadPlannerOptions(RunArgs* args) {
   TFLMS_RETURN_IF_ERROR(TakeInt32(args, "swapin-groupby", &options.swapin_groupby));
   TFLMS_RETURN_IF_ERROR(TakeInt32(args, "n-tensors", &options.n_tensors));
   TFLMS_RETURN_IF_ERROR(TakeInt32(args, "sync-mode", &options.sync_mode));
+  TFLMS_ASSIGN_OR_RETURN(options.memory_bytes, args->TakeNumber("memory", 0));
+  TFLMS_RETURN_IF_ERROR(TakeInt32(args, "branch-threshold", &options.branch_threshold));
+  options.swap_branches = args->Take("swap-branches", "yes") == "yes";
   options.may_pin = args->Take("pin", "yes") == "yes";
   return options;
 }
@@ -150,6 +154,20 @@ Result<Lines> SimulateCommand(const Graph& graph, RunArgs* args, TextState* stat
   std::string all;
   for (const std::string& field : lines) all += (all.empty() ? "" : " ") + field;
   return Lines{all};
+}
+
+Result<Lines> ReplayCommand(const Graph& graph, RunArgs* args, TextState* state) {
+  TFLMS_ASSIGN_OR_RETURN(const Planned planned, Prepare(graph));
+  const Plan plan = state->plan.value_or(Plan{planned.facts.order, false, {}});
+  TFLMS_ASSIGN_OR_RETURN(const int64_t capacity, args->TakeNumber("capacity", 0));
+  TFLMS_ASSIGN_OR_RETURN(const int64_t steps, args->TakeNumber("steps", 1));
+  if (steps < 1 || steps > 1000) return InvalidArgument("steps=: expected 1 .. 1000");
+  const BfcReplayResult result =
+      ReplayBfc(planned.map.problem, plan, capacity, static_cast<int>(steps), 0);
+  if (result.fits) return Lines{"fits=yes peak=" + std::to_string(result.peak_bytes)};
+  const OpId op = plan.order[static_cast<size_t>(result.failed_position)];
+  return Lines{"fits=no peak=" + std::to_string(result.peak_bytes) + " at=" + graph.node(op).name +
+               " asked=" + std::to_string(result.failed_bytes)};
 }
 
 Result<Lines> RewriteCommand(const Graph& graph, RunArgs* args, TextState*) {
