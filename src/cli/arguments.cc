@@ -58,6 +58,8 @@ std::string Wrap(const std::string& text, size_t width) {
   return out + line;
 }
 
+}  // namespace
+
 std::string FlagHelp(const OptionInfo& info) {
   constexpr size_t kWidth = 66;
   std::string text = FirstSentence(info.help);
@@ -65,8 +67,6 @@ std::string FlagHelp(const OptionInfo& info) {
   if (!info.default_value.empty()) text += " Default: " + info.default_value + ".";
   return Wrap(text, kWidth);
 }
-
-}  // namespace
 
 std::string FlagName(std::string_view option) {
   std::string flag = "--" + std::string(option);
@@ -86,16 +86,6 @@ std::string BytesText(std::string_view text) {
     return std::string(text);
   }
   return std::to_string(static_cast<int64_t>(bytes));
-}
-
-void AddOptionFlags(CLI::App* app, Arguments* arguments) {
-  for (const OptionInfo& info : OptionTable()) {
-    app->add_option(FlagName(info.name), arguments->option_flags[info.name], FlagHelp(info))
-        ->type_name(info.unit == "bytes"    ? "SIZE"
-                    : info.type == "string" ? "TEXT"
-                                            : "NUMBER")
-        ->group("Options of the planner");
-  }
 }
 
 Status ResolveOptions(const std::vector<std::pair<std::string, std::string>>& environment,

@@ -6,12 +6,12 @@
 #ifndef TFLMS_CLI_ARGUMENTS_H_
 #define TFLMS_CLI_ARGUMENTS_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tflms/options.h"
@@ -27,6 +27,7 @@ struct Arguments {
   std::string part;                                 // --graph: one graph of the file
   std::string place = "auto";                       // --place
   std::vector<std::string> fetch;                   // --fetch
+  std::string shapes;                               // --shapes
   int64_t top = 10;                                 // --top
   bool json = false;                                // --json
   std::map<std::string, std::string> option_flags;  // by option name, as given
@@ -41,8 +42,19 @@ std::string FlagName(std::string_view option);
 // (1024s) and K, M, G, T (1024s), in any case.
 std::string BytesText(std::string_view text);
 
-// Adds a flag for every option to `app`.
-void AddOptionFlags(CLI::App* app, Arguments* arguments);
+// One argument of a subcommand: what it is called, what it says, and where its value goes.
+struct ArgumentInfo {
+  std::string names;  // "GRAPH" for a place, "-o,--out" for a flag
+  std::variant<std::string Arguments::*, int64_t Arguments::*,
+               std::vector<std::string> Arguments::*>
+      value;
+  std::string type;  // of a flag's value: "FILE"
+  std::string help;  // lines
+  bool required = false;
+};
+
+// The help of an option's flag: its first sentence, range and default, in lines.
+std::string FlagHelp(const OptionInfo& info);
 
 // Fills arguments->options from defaults, `environment` and the flags given.
 Status ResolveOptions(const std::vector<std::pair<std::string, std::string>>& environment,

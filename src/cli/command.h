@@ -9,8 +9,8 @@
 #ifndef TFLMS_CLI_COMMAND_H_
 #define TFLMS_CLI_COMMAND_H_
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,9 +63,9 @@ class [[nodiscard]] Attempt {
 
 struct Command {
   std::string_view name;
-  std::string_view summary;  // one line
-  std::string_view help;     // behind the flags: what it says, and an example
-  void (*add_arguments)(CLI::App* app, Arguments* arguments);
+  std::string_view summary;             // one line
+  std::string_view help;                // behind the flags: what it says, and an example
+  std::vector<ArgumentInfo> arguments;  // beside those of ReadingArguments
   Attempt<Answer> (*run)(const Arguments& arguments);
 };
 
@@ -87,13 +87,16 @@ Answer ListRules();
 Answer ListPlanners();
 Answer ListOptions();
 
-// ---- arguments that several subcommands have
-// -----------------------------------------------------
+// ---- arguments
+// ------------------------------------------------------------------------------------
 
 // GRAPH.
-void AddGraph(CLI::App* app, Arguments* arguments);
-// --place, --fetch, --graph and the flags of the option table.
-void AddReading(CLI::App* app, Arguments* arguments);
+ArgumentInfo GraphArgument();
+// --top.
+ArgumentInfo TopArgument(const std::string& help);
+// Those of every subcommand: --place, --fetch, --graph, --shapes. The flags of the option table
+// come beside them.
+std::vector<ArgumentInfo> ReadingArguments();
 
 // ---- what several subcommands do
 // -----------------------------------------------------------------

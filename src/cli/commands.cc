@@ -60,27 +60,32 @@ Answer ListOptions() {
   return answer;
 }
 
-void AddGraph(CLI::App* app, Arguments* arguments) {
-  app->add_option("GRAPH", arguments->graph,
-                  "A GraphDef, a MetaGraphDef, a SavedModel (file or folder), or the text form\n"
-                  "(what `tflms show` prints and dump_dir writes)")
-      ->required();
+ArgumentInfo GraphArgument() {
+  return {"GRAPH", &Arguments::graph, "",
+          "A GraphDef, a MetaGraphDef, a SavedModel (file or folder), or the text form\n"
+          "(what `tflms show` prints and dump_dir writes)",
+          true};
 }
 
-void AddReading(CLI::App* app, Arguments* arguments) {
-  app->add_option("--graph", arguments->part,
-                  "Only the graph of this name in the file, e.g. \"function f\"")
-      ->type_name("NAME");
-  app->add_option("--place", arguments->place,
-                  "Where nodes without a device are taken to be: a device name, \"none\", or\n"
-                  "\"auto\": accelerator 0 when no node of the file is on an accelerator")
-      ->type_name("DEVICE");
-  app->add_option("--fetch", arguments->fetch,
-                  "A node whose result is used outside; may be given again. What signatures\n"
-                  "name is known already")
-      ->type_name("NODE")
-      ->take_all();
-  AddOptionFlags(app, arguments);
+ArgumentInfo TopArgument(const std::string& help) {
+  return {"--top", &Arguments::top, "N", help, false};
+}
+
+std::vector<ArgumentInfo> ReadingArguments() {
+  return {
+      {"--graph", &Arguments::part, "NAME",
+       "Only the graph of this name in the file, e.g. \"function f\"", false},
+      {"--place", &Arguments::place, "DEVICE",
+       "Where nodes without a device are taken to be: a device name, \"none\", or\n"
+       "\"auto\": accelerator 0 when no node of the file is on an accelerator",
+       false},
+      {"--fetch", &Arguments::fetch, "NODE",
+       "A node whose result is used outside; may be given again. What signatures\n"
+       "name is known already",
+       false},
+      {"--shapes", &Arguments::shapes, "FILE",
+       "A file with the same graphs, whose nodes have the attribute _output_shapes", false},
+  };
 }
 
 Failure FailureFrom(const Status& status, ExitCode otherwise) {
@@ -96,7 +101,7 @@ Failure FailureFrom(const Status& status, ExitCode otherwise) {
 
 Attempt<GraphFile> Open(const Arguments& arguments, const std::string& path) {
   Result<GraphFile> file =
-      ReadGraphFile(path, {arguments.options, arguments.place, arguments.fetch});
+      ReadGraphFile(path, {arguments.options, arguments.place, arguments.fetch, arguments.shapes});
   if (!file.ok()) return FailureFrom(file.status(), kNoInput);
   if (arguments.part.empty()) return std::move(*file);
   std::string names;

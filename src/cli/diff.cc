@@ -11,15 +11,6 @@
 namespace tflms::cli {
 namespace {
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  constexpr const char* kHelp =
-      "A plan (`tflms plan -o`), a report that dump_dir wrote, or a graph: a rewritten one\n"
-      "for the plan in it, another for the plan that is made for it";
-  app->add_option("A", arguments->graph, kHelp)->required();
-  app->add_option("B", arguments->other, "The same")->required();
-  AddReading(app, arguments);
-}
-
 // The plan in a file of any of the kinds.
 Attempt<Json> ReadPlan(const Arguments& arguments, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -47,10 +38,16 @@ Attempt<Answer> Run(const Arguments& arguments) {
 }  // namespace
 
 Command DiffCommand() {
-  return {"diff", "What two plans do differently",
+  return {"diff",
+          "What two plans do differently",
           "Exit status 0 whether they differ or not; \"same\" in --json tells.\n"
           "Example: tflms diff plan4.json plan6.json",
-          &AddArguments, &Run};
+          {{"A", &Arguments::graph, "",
+            "A plan (`tflms plan -o`), a report that dump_dir wrote, or a graph: a rewritten "
+            "one\nfor the plan in it, another for the plan that is made for it",
+            true},
+           {"B", &Arguments::other, "", "The same", true}},
+          &Run};
 }
 
 }  // namespace tflms::cli

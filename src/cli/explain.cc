@@ -154,12 +154,6 @@ std::string Similar(const GraphFile& file, const std::string& part) {
   return names;
 }
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  AddGraph(app, arguments);
-  app->add_option("NODE", arguments->node, "The node's name")->required();
-  AddReading(app, arguments);
-}
-
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<GraphFile> file = Open(arguments, arguments.graph);
   if (!file.ok()) return file.failure();
@@ -188,8 +182,11 @@ Attempt<Answer> Run(const Arguments& arguments) {
 }  // namespace
 
 Command ExplainCommand() {
-  return {"explain", "Why the tensors of one node are swapped, or are not",
-          "Example: tflms explain step.pb conv1/Relu --budget-bytes 4GiB", &AddArguments, &Run};
+  return {"explain",
+          "Why the tensors of one node are swapped, or are not",
+          "Example: tflms explain step.pb conv1/Relu --budget-bytes 4GiB",
+          {GraphArgument(), {"NODE", &Arguments::node, "", "The node's name", true}},
+          &Run};
 }
 
 }  // namespace tflms::cli

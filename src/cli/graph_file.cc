@@ -117,6 +117,7 @@ class FileReader {
     if (file_->kind == FileKind::kText) return ReadText();
     TFLMS_ASSIGN_OR_RETURN(const std::vector<ContainedGraph> graphs,
                            FindGraphs(file_->kind, *file_->content));
+    TFLMS_RETURN_IF_ERROR(ReadShapes(graphs.size()));
     for (size_t i = 0; i < graphs.size(); ++i) {
       TFLMS_RETURN_IF_ERROR(ReadGraphAndFunctions(graphs[i], i, graphs.size() > 1));
     }
@@ -126,6 +127,35 @@ class FileReader {
   }
 
  private:
+  using Types = std::unordered_map<std::string, std::vector<TensorType>>;
+
+  // Output types by node, for each graph of the file that --shapes names.
+  Status ReadShapes(size_t graphs) {
+    if (settings_.shapes.empty()) return Status();
+    const auto named = [&](const Status& status) {
+      return Status(status.code(), "--shapes " + settings_.shapes + ": " + status.message());
+    };
+    const Result<std::string> content = ReadFile(settings_.shapes);
+    if (!content.ok()) return named(content.status());
+    const Result<FileKind> kind = DetectKind(*content);
+    if (!kind.ok()) return named(kind.status());
+    const auto found = FindGraphs(*kind, *content);
+    if (!found.ok()) return named(found.status());
+    if (found->size() != graphs) {
+      return named(InvalidArgument("has " + std::to_string(found->size()) + " graphs, expected " +
+                                   std::to_string(graphs)));
+    }
+    for (const ContainedGraph& contained : *found) {
+      const auto import = ImportGraphDef(contained.graph_def, {});
+      if (!import.ok()) return named(import.status());
+      Types& types = shapes_.emplace_back();
+      for (const Node& node : import->graph.nodes) {
+        for (const OutputInfo& output : node.outputs) types[node.name].push_back(output.type);
+      }
+    }
+    return Status();
+  }
+
   ImportContext Context(const std::unordered_set<std::string>& preserve) const {
     ImportContext context;
     context.device_type = settings_.options.device_type;
@@ -134,6 +164,12 @@ class FileReader {
     for (const std::string& name : settings_.fetch) {
       context.preserve.insert(name.substr(0, name.find(':')));
     }
+    return context;
+  }
+
+  ImportContext ContextOf(const Unit::Origin& origin) const {
+    ImportContext context = Context(origin.preserve);
+    if (origin.function < 0 && !shapes_.empty()) context.inferred = shapes_[origin.graph];
     return context;
   }
 
@@ -155,8 +191,7 @@ class FileReader {
     origin->graph = number;
     origin->graph_def = contained.graph_def;
     origin->preserve = contained.preserve;
-    TFLMS_ASSIGN_OR_RETURN(origin->import,
-                           ImportGraphDef(origin->graph_def, Context(origin->preserve)));
+    TFLMS_ASSIGN_OR_RETURN(origin->import, ImportGraphDef(origin->graph_def, ContextOf(*origin)));
     const std::vector<LibraryFunction> functions = origin->import.functions;
     origin->functions = functions.size();
     const std::string prefix = several ? contained.name + ": " : "";
@@ -211,8 +246,7 @@ class FileReader {
     unit.graph = origin.import.graph;
     if (!file_->place.empty()) {
       const std::string placed = PlaceNodes(origin.graph_def, file_->place, &unit.assumed_nodes);
-      TFLMS_ASSIGN_OR_RETURN(GraphDefImport import,
-                             ImportGraphDef(placed, Context(origin.preserve)));
+      TFLMS_ASSIGN_OR_RETURN(GraphDefImport import, ImportGraphDef(placed, ContextOf(origin)));
       unit.graph = std::move(import.graph);
     }
     TypeSwapNodes(&unit.graph);
@@ -235,6 +269,7 @@ class FileReader {
   GraphFile* file_;
   const ReadSettings& settings_;
   std::vector<OriginPtr> origins_;  // by unit
+  std::vector<Types> shapes_;       // by graph of the file; empty = none given
 };
 
 // The bytes of one rewritten unit: a GraphDef, or a FunctionDef.

@@ -48,6 +48,9 @@ struct ReadSettings {
   Options options;                 // device_type, host_device, batch_size
   std::string place = "auto";      // "auto", "none" or a device name
   std::vector<std::string> fetch;  // further nodes whose results are used outside
+  // A file with the same graphs whose nodes have _output_shapes; "" = none. Functions are not
+  // looked at.
+  std::string shapes;
 };
 
 // Reads a file, or a SavedModel's folder. Errors name the path.

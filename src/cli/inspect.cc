@@ -221,14 +221,6 @@ void DescribeUnit(const Unit& unit, const PlannedGraph& graphs, int64_t top, Ans
   answer->json["graphs"].push_back(std::move(json));
 }
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  AddGraph(app, arguments);
-  app->add_option("--top", arguments->top, "How many tensors and operations to list")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  AddReading(app, arguments);
-}
-
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<GraphFile> file = Open(arguments, arguments.graph);
   if (!file.ok()) return file.failure();
@@ -256,8 +248,11 @@ Attempt<Answer> Run(const Arguments& arguments) {
 }  // namespace
 
 Command InspectCommand() {
-  return {"inspect", "What is in a graph: sizes, largest tensors and operations, live ranges",
-          "Example: tflms inspect step.pb --top 5", &AddArguments, &Run};
+  return {"inspect",
+          "What is in a graph: sizes, largest tensors and operations, live ranges",
+          "Example: tflms inspect step.pb --top 5",
+          {GraphArgument(), TopArgument("How many tensors and operations to list")},
+          &Run};
 }
 
 }  // namespace tflms::cli

@@ -2,9 +2,12 @@
 //
 // The `tflms` command: takes the arguments apart, runs one subcommand, prints its answer.
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <type_traits>
+#include <variant>
 
 #include "src/cli/command.h"
 #include "src/tensorflow/plugin/settings.h"
@@ -35,6 +38,36 @@ int Fail(const Failure& failure) {
   return failure.exit;
 }
 
+void AddArgument(const ArgumentInfo& info, CLI::App* app, Arguments* arguments) {
+  const auto add = [&](auto member) {
+    CLI::Option* option = app->add_option(info.names, arguments->*member, info.help);
+    option->required(info.required);
+    if (!info.type.empty()) option->type_name(info.type);
+    if constexpr (std::is_same_v<decltype(member), int64_t Arguments::*>) {
+      option->check(CLI::NonNegativeNumber);
+    }
+    if constexpr (std::is_same_v<decltype(member), std::vector<std::string> Arguments::*>) {
+      option->expected(1)->take_all();
+    }
+  };
+  std::visit(add, info.value);
+}
+
+void AddCommand(const Command& command, CLI::App* app, Arguments* arguments) {
+  CLI::App* sub = app->add_subcommand(std::string(command.name), std::string(command.summary));
+  sub->footer(std::string(command.help));
+  sub->add_flag("--json", arguments->json, "The answer as JSON");
+  for (const ArgumentInfo& info : command.arguments) AddArgument(info, sub, arguments);
+  for (const ArgumentInfo& info : ReadingArguments()) AddArgument(info, sub, arguments);
+  for (const OptionInfo& info : OptionTable()) {
+    sub->add_option(FlagName(info.name), arguments->option_flags[info.name], FlagHelp(info))
+        ->type_name(info.unit == "bytes"    ? "SIZE"
+                    : info.type == "string" ? "TEXT"
+                                            : "NUMBER")
+        ->group("Options of the planner");
+  }
+}
+
 int RunCommand(const Command& command, Arguments* arguments) {
   const Status status = ResolveOptions(ReadEnvironment(), arguments);
   if (!status.ok()) return Fail({kUsage, status.message()});
@@ -53,12 +86,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--list-planners", planners, "The planners, the default one first");
   app.add_flag("--list-options", options, "All options in full");
   app.add_flag("--json", arguments.json, "The answer as JSON");
-  for (const Command& command : Commands()) {
-    CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
-    sub->footer(std::string(command.help));
-    command.add_arguments(sub, &arguments);
-    sub->add_flag("--json", arguments.json, "The answer as JSON");
-  }
+  for (const Command& command : Commands()) AddCommand(command, &app, &arguments);
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);

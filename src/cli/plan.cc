@@ -11,16 +11,6 @@
 namespace tflms::cli {
 namespace {
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  AddGraph(app, arguments);
-  app->add_option("-o,--out", arguments->out, "Also writes the answer as JSON, for `tflms diff`")
-      ->type_name("FILE");
-  app->add_option("--top", arguments->top, "How many swaps to list")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
-  AddReading(app, arguments);
-}
-
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<Answer> answer = PlanAnswer(arguments, arguments.graph);
   if (!answer.ok() || arguments.out.empty()) return answer;
@@ -58,10 +48,15 @@ Attempt<Answer> PlanAnswer(const Arguments& arguments, const std::string& path) 
 }
 
 Command PlanCommand() {
-  return {"plan", "What would be swapped under a budget, and the memory that is predicted",
+  return {"plan",
+          "What would be swapped under a budget, and the memory that is predicted",
           "Exit status 1 when the plan does not fit the budget.\n"
           "Example: tflms plan step.pb --budget-bytes 4GiB -o plan.json",
-          &AddArguments, &Run};
+          {GraphArgument(),
+           {"-o,--out", &Arguments::out, "FILE", "Also writes the answer as JSON, for `tflms diff`",
+            false},
+           TopArgument("How many swaps to list")},
+          &Run};
 }
 
 }  // namespace tflms::cli

@@ -28,6 +28,9 @@ std::string VerdictText(Verdict verdict, const Planned& planned, int64_t budget_
     case Verdict::kNotFound:
       return "no plan found that fits " + budget + "; the best one needs " +
              FormatBytes(planned.memory.peak_bytes) + " and room for fragmentation";
+    case Verdict::kUnknown:
+      return "cannot be told: " + Count(planned.map.unknown_size_tensors, "tensor") +
+             " of unknown size; give --batch-size";
     case Verdict::kNoBudget:
       return "no budget to judge by: give --budget-bytes";
     case Verdict::kDeclined:
@@ -48,6 +51,8 @@ const char* VerdictName(Verdict verdict) {
       return "cannot-fit";
     case Verdict::kNotFound:
       return "not-found";
+    case Verdict::kUnknown:
+      return "unknown-sizes";
     case Verdict::kNoBudget:
       return "no-budget";
     case Verdict::kDeclined:
@@ -63,6 +68,9 @@ Verdict Judge(const Planned& planned, int64_t budget_bytes) {
   if (budget_bytes == 0) return Verdict::kNoBudget;
   const Problem& problem = planned.map.problem;
   const bool touched = planned.plan.pin_order || !planned.plan.swaps.empty();
+  if (!touched && planned.map.unknown_size_tensors > 0) {
+    return planned.floor.bytes > budget_bytes ? Verdict::kCannotFit : Verdict::kUnknown;
+  }
   if (!touched) {
     // In any order: even if nothing were freed before the end, or by the planner's own word.
     if (planned.report.outcome == tflms::Outcome::kNotNeeded) return Verdict::kNotNeeded;
@@ -79,7 +87,7 @@ Verdict Judge(const Planned& planned, int64_t budget_bytes) {
 
 bool IsBad(Verdict verdict) {
   return verdict == Verdict::kCannotFit || verdict == Verdict::kNotFound ||
-         verdict == Verdict::kDeclined;
+         verdict == Verdict::kUnknown || verdict == Verdict::kDeclined;
 }
 
 void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Options& options,

@@ -15,11 +15,13 @@ enum class Verdict {
   kFits,       // with the plan it fits
   kCannotFit,  // the floor is above the budget: no plan can fit
   kNotFound,   // no plan that fits was found, though the floor is under the budget
+  kUnknown,    // nothing is swapped, and there are tensors of unknown size: it cannot be told
   kNoBudget,   // there is no budget to judge by
   kDeclined,   // the graph is left alone for a reason of its own
 };
 
-// "not-needed", "fits", "cannot-fit", "not-found", "no-budget", "declined".
+// "not-needed", "fits", "cannot-fit", "not-found", "unknown-sizes",
+// "no-budget", "declined".
 const char* VerdictName(Verdict verdict);
 
 // Judged by peak, allocator replay and budget; never by what the report calls it.

@@ -211,10 +211,10 @@ Report ReportFor(const std::vector<Report>& reports, const std::string& device) 
   return Report();
 }
 
-Result<Planned> ExamineDevice(const PlannedGraph& graphs, DeviceId device) {
+Result<Planned> ExamineDevice(const PlannedGraph& graphs, DeviceId device, const Filters& filters) {
   Planned planned;
   planned.device = device;
-  planned.map = BuildProblem(graphs.before, graphs.facts, device);
+  planned.map = BuildProblem(graphs.before, graphs.facts, device, filters);
   const Problem& problem = planned.map.problem;
   planned.floor = WorkingSetFloor(problem);
   planned.as_it_came.order = MakeOrder(problem, OrderPolicy::kReadyFirst);
@@ -245,7 +245,7 @@ Status ReadPlan(const PlannedGraph& graphs, Planned* planned) {
 
 }  // namespace
 
-Result<PlannedGraph> ExamineGraph(const Options& /*options*/, const Graph& graph) {
+Result<PlannedGraph> ExamineGraph(const Options& options, const Graph& graph) {
   PlannedGraph graphs;
   graphs.rewritten_before = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) {
     return n.role != NodeRole::kOriginal || n.added_controls > 0;
@@ -255,7 +255,8 @@ Result<PlannedGraph> ExamineGraph(const Options& /*options*/, const Graph& graph
   TFLMS_ASSIGN_OR_RETURN(graphs.facts, FindFacts(graphs.before));
   for (size_t id = 0; id < graphs.before.devices.size(); ++id) {
     if (graphs.before.devices[id].kind != DeviceKind::kAccelerator) continue;
-    TFLMS_ASSIGN_OR_RETURN(Planned planned, ExamineDevice(graphs, static_cast<DeviceId>(id)));
+    TFLMS_ASSIGN_OR_RETURN(Planned planned,
+                           ExamineDevice(graphs, static_cast<DeviceId>(id), FiltersFrom(options)));
     graphs.planned.push_back(std::move(planned));
   }
   return graphs;
@@ -264,10 +265,7 @@ Result<PlannedGraph> ExamineGraph(const Options& /*options*/, const Graph& graph
 Result<PlannedGraph> PlanGraph(const Options& options, const std::string& name,
                                const Graph& graph) {
   TFLMS_ASSIGN_OR_RETURN(PlannedGraph graphs, ExamineGraph(options, graph));
-  // The pipeline tells the order it planned only to those who want a dump.
-  Options wanted = options;
-  if (wanted.dump_dir.empty()) wanted.dump_dir = ".";
-  TFLMS_ASSIGN_OR_RETURN(graphs.reports, Rewrite(wanted, name, &graphs.after));
+  TFLMS_ASSIGN_OR_RETURN(graphs.reports, Rewrite(options, name, &graphs.after));
   for (Planned& planned : graphs.planned) {
     TFLMS_RETURN_IF_ERROR(ReadPlan(graphs, &planned));
   }

@@ -12,15 +12,6 @@
 namespace tflms::cli {
 namespace {
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  AddGraph(app, arguments);
-  app->add_option("-o,--out", arguments->out,
-                  "The file to write; for a SavedModel's folder a new folder")
-      ->required()
-      ->type_name("OUT");
-  AddReading(app, arguments);
-}
-
 Status Write(const GraphFile& file, const std::string& out, const std::string& content) {
   if (!file.folder) return WriteWhole(out, content);
   return WriteSavedModel(std::filesystem::path(file.path).parent_path().string(), out, content);
@@ -70,12 +61,16 @@ Attempt<Answer> Run(const Arguments& arguments) {
 
 Command RewriteCommand() {
   return {
-      "rewrite", "Puts the swaps into a graph and writes it, in the kind of the input",
+      "rewrite",
+      "Puts the swaps into a graph and writes it, in the kind of the input",
       "Whatever is not rewritten passes byte for byte. Functions of a SavedModel are rewritten\n"
       "but for bodies of loops and branches. Exit status 1 when the result, which is written\n"
       "all the same, does not fit the budget.\n"
       "Example: tflms rewrite model/ -o model_lms/ --budget-bytes 4GiB",
-      &AddArguments, &Run};
+      {GraphArgument(),
+       {"-o,--out", &Arguments::out, "OUT",
+        "The file to write; for a SavedModel's folder a new folder", true}},
+      &Run};
 }
 
 }  // namespace tflms::cli

@@ -8,11 +8,6 @@
 namespace tflms::cli {
 namespace {
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  AddGraph(app, arguments);
-  AddReading(app, arguments);
-}
-
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<GraphFile> file = Open(arguments, arguments.graph);
   if (!file.ok()) return file.failure();
@@ -30,11 +25,13 @@ Attempt<Answer> Run(const Arguments& arguments) {
 }  // namespace
 
 Command ShowCommand() {
-  return {"show", "A graph in text form, which every other command reads",
+  return {"show",
+          "A graph in text form, which every other command reads",
           "Devices, sizes and flags are those that planning sees. With several graphs in a file,\n"
           "pick one by --graph to get a text that can be read again.\n"
           "Example: tflms show step.pb > step.txt",
-          &AddArguments, &Run};
+          {GraphArgument()},
+          &Run};
 }
 
 }  // namespace tflms::cli

@@ -134,11 +134,6 @@ void DescribeDevice(const PlannedGraph& graphs, const Planned& planned, const Op
   if (IsBad(verdict)) answer->exit = kNotSatisfied;
 }
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  AddGraph(app, arguments);
-  AddReading(app, arguments);
-}
-
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<GraphFile> file = Open(arguments, arguments.graph);
   if (!file.ok()) return file.failure();
@@ -166,11 +161,13 @@ Attempt<Answer> Run(const Arguments& arguments) {
 
 Command SimulateCommand() {
   return {
-      "simulate", "Memory over the order of operations, with and without swaps",
+      "simulate",
+      "Memory over the order of operations, with and without swaps",
       "The rows of the chart are equal parts of the order, each with its highest point; --json\n"
       "has every operation. Exit status 1 when the budget does not hold.\n"
       "Example: tflms simulate step.after.pb --budget-bytes 4GiB",
-      &AddArguments, &Run};
+      {GraphArgument()},
+      &Run};
 }
 
 }  // namespace tflms::cli

@@ -13,10 +13,10 @@ namespace tflms::cli {
 namespace {
 
 // The reasons of src/rewrite/problem_builder.cc.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kReasons = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kReasons = {{
     {"persistent", "it is a variable or a constant, which stays for the whole training"},
     {"not-copyable", "its type cannot be copied to the host (string, resource or variant)"},
-    {"unknown-size", "its size is not known; give batch_size, or shapes with --infer-shapes"},
+    {"unknown-size", "its size is not known: --batch-size, --infer-shapes"},
     {"in-loop-or-branch", "it is made in a loop or on a conditional branch"},
     {"read-in-loop-or-branch", "it is read in a loop or on a conditional branch"},
     {"read-out-of-order", "an operation reads it that order edges cannot hold"},
@@ -24,6 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kReasons
     {"written-in-place", "an operation writes it in place"},
     {"fetched", "it is fetched"},
     {"no-reader", "nothing reads it"},
+    {"decides-a-sum", "the kernel of a sum that reads it looks at who else needs it"},
     {"too-small", "it is smaller than min_swap_bytes"},
     {"filtered", "the include and exclude options leave it out"},
 }};

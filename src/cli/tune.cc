@@ -88,6 +88,9 @@ void DescribeDevice(const PlannedGraph& graphs, const Planned& planned, const Op
     case Verdict::kCannotFit:
       answer->text += "  cannot fit: floor is " + floor + "\n";
       break;
+    case Verdict::kUnknown:
+      answer->text += "  cannot be told: some sizes are unknown; give --batch-size\n";
+      break;
     case Verdict::kDeclined:
       answer->text += "  left alone: " + planned.report.reason + "\n";
       break;
@@ -101,11 +104,6 @@ void DescribeDevice(const PlannedGraph& graphs, const Planned& planned, const Op
                                            " of unknown size are not counted");
   }
   if (IsBad(verdict)) answer->exit = kNotSatisfied;
-}
-
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  AddGraph(app, arguments);
-  AddReading(app, arguments);
 }
 
 Attempt<Answer> Run(const Arguments& arguments) {
@@ -137,10 +135,12 @@ Attempt<Answer> Run(const Arguments& arguments) {
 }  // namespace
 
 Command TuneCommand() {
-  return {"tune", "Searches for settings that fit a budget: not needed, fits, or cannot fit",
+  return {"tune",
+          "Searches for settings that fit a budget: not needed, fits, or cannot fit",
           "Exit status 1 when it cannot fit, or no plan that fits was found.\n"
           "Example: tflms tune step.pb --budget-bytes 360MiB",
-          &AddArguments, &Run};
+          {GraphArgument()},
+          &Run};
 }
 
 }  // namespace tflms::cli

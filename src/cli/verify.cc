@@ -37,12 +37,6 @@ Status VerifyFrame(const GraphFile& before, const GraphFile& after) {
   return LawBroken("L3 something in the file that is no node of a graph was changed");
 }
 
-void AddArguments(CLI::App* app, Arguments* arguments) {
-  app->add_option("ORIGINAL", arguments->graph, "The graph as it came")->required();
-  app->add_option("REWRITTEN", arguments->other, "The graph rewritten")->required();
-  AddReading(app, arguments);
-}
-
 // Counts of what was added, for the reader to see that something was checked.
 std::string Added(const Graph& after) {
   int64_t nodes = 0, edges = 0;
@@ -85,12 +79,15 @@ Attempt<Answer> Run(const Arguments& arguments) {
 
 Command VerifyCommand() {
   return {
-      "verify", "Checks that a rewritten graph computes what the original does",
+      "verify",
+      "Checks that a rewritten graph computes what the original does",
       "Laws: L0 well-formed, L3 nothing else touched, L4 acyclic, L5 once is enough, L6 without\n"
       "what was added it is the original. The Python package's `tflms verify --run` also runs\n"
       "both and compares the results. Exit status 1 when a law is broken.\n"
       "Example: tflms verify step.pb step.after.pb",
-      &AddArguments, &Run};
+      {{"ORIGINAL", &Arguments::graph, "", "The graph as it came", true},
+       {"REWRITTEN", &Arguments::other, "", "The graph rewritten", true}},
+      &Run};
 }
 
 }  // namespace tflms::cli
