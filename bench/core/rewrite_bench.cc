@@ -59,7 +59,18 @@ void BM_Rewrite(benchmark::State& state) {
   Judge(reports, &state);
 }
 
-// The same from bytes to bytes, as the plugin does it.
+// The same with hardly more memory than the largest operation needs: the longest search.
+void BM_RewriteTight(benchmark::State& state) {
+  const Scenario scenario = MakeScenario(static_cast<int32_t>(state.range(0)), kTightPart);
+  Result<std::vector<Report>> reports = Unsupported("not run");
+  for (auto _ : state) {
+    Graph graph = scenario.graph;
+    reports = Rewrite(scenario.options, "bench", &graph);
+  }
+  Judge(reports, &state);
+}
+
+// As BM_Rewrite from bytes to bytes, as the plugin does it.
 void BM_ImportRewriteExport(benchmark::State& state) {
   const Scenario scenario = ScenarioOf(state);
   const std::string bytes = GraphDefBytes(scenario.graph);
@@ -178,6 +189,7 @@ void Sizes(benchmark::internal::Benchmark* benchmark) {
 }
 
 BENCHMARK(BM_Rewrite)->Apply(Sizes);
+BENCHMARK(BM_RewriteTight)->Apply(Sizes);
 BENCHMARK(BM_ImportRewriteExport)->Apply(Sizes);
 BENCHMARK(BM_ImportExport)->Apply(Sizes);
 BENCHMARK(BM_BuildProblem)->Apply(Sizes);

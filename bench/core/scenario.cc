@@ -10,22 +10,16 @@
 
 namespace tflms {
 
-Options OptionsBetween(int64_t floor_bytes, int64_t peak_bytes) {
-  Options options;
-  const auto room = static_cast<double>(peak_bytes - floor_bytes);
-  options.budget_bytes = floor_bytes + static_cast<int64_t>(room * kBudgetPart);
-  return options;
-}
-
-Scenario MakeScenario(int32_t nodes) {
+Scenario MakeScenario(int32_t nodes, double part) {
   Scenario scenario;
   scenario.graph = TrainingGraph(nodes);
   scenario.facts = FindFacts(scenario.graph).value();
   scenario.map = BuildProblem(scenario.graph, scenario.facts, 0);
   const Problem& problem = scenario.map.problem;
   const Plan as_it_came{MakeOrder(problem, OrderPolicy::kReadyFirst), false, {}};
-  scenario.options =
-      OptionsBetween(WorkingSetFloor(problem).bytes, PlannedMemory(problem, as_it_came).peak_bytes);
+  const int64_t floor = WorkingSetFloor(problem).bytes;
+  const int64_t room = PlannedMemory(problem, as_it_came).peak_bytes - floor;
+  scenario.options.budget_bytes = floor + static_cast<int64_t>(static_cast<double>(room) * part);
   scenario.planner.memory_bytes = scenario.options.budget_bytes;
   scenario.planner.budget_bytes = static_cast<int64_t>(
       static_cast<double>(scenario.options.budget_bytes) * scenario.options.safety);

@@ -3,7 +3,7 @@
 // What the benchmarks measure on: a training step, its numbers and a budget it cannot keep without
 // swapping.
 //
-//   budget = floor + (peak - floor) * kBudgetPart
+//   budget = floor + (peak - floor) * part
 //
 // with the peak of the step as it came and the floor that no swapping can go below.
 
@@ -19,7 +19,8 @@
 
 namespace tflms {
 
-inline constexpr double kBudgetPart = 0.4;
+inline constexpr double kRoomyPart = 0.4;   // a plan is found soon
+inline constexpr double kTightPart = 0.05;  // near the least that can be kept: the longest search
 
 struct Scenario {
   Graph graph;
@@ -30,10 +31,7 @@ struct Scenario {
 };
 
 // The scenario of about `nodes` nodes.
-Scenario MakeScenario(int32_t nodes);
-
-// The options for a graph that may need `peak_bytes` and cannot go below `floor_bytes`.
-Options OptionsBetween(int64_t floor_bytes, int64_t peak_bytes);
+Scenario MakeScenario(int32_t nodes, double part = kRoomyPart);
 
 }  // namespace tflms
 
