@@ -28,7 +28,7 @@ from tflms._simulated_gpu import (
     simulated_gpu,
 )
 from tflms._simulated_gpu_build import SimulatedGpuError
-from tflms._stats import DeviceStats, Stats, reset_peak, stats
+from tflms._stats import DeviceStats, GraphStats, Stats, reset_peak, stats
 from tflms._version import __version__
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DeviceStats",
+    "GraphStats",
     "EventKind",
     "KerasCallback",
     "KerasRecord",

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import resource
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tflms import _simulated_gpu, _tensorflow
 from tflms._format import format_bytes, format_count
 from tflms._library import library
-from tflms._report import ReportList, compiled_advice, report
+from tflms._report import Report, ReportList, compiled_advice, report
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,11 @@ class DeviceStats:
         limit_bytes: size of the device's memory; ``None`` when it cannot be told.
         in_use_bytes: held by tensors now.
         peak_bytes: the most that was held at once, since the start or ``reset_peak()``.
+        predicted_peak_bytes: the largest that the rewritten graphs of this device should reach by
+            the same count; ``None`` when none was rewritten.
+        largest_allocation_bytes: the largest single request.
+        allocations: number of requests.
+        waits, wait_us: requests that had to wait for memory, and for how long in sum.
     """
 
     device: str
@@ -36,6 +41,33 @@ class DeviceStats:
     copies_out: int | None = None
     copies_in: int | None = None
     failed_allocations: int | None = None
+    predicted_peak_bytes: int | None = None
+    largest_allocation_bytes: int | None = None
+    allocations: int | None = None
+    waits: int | None = None
+    wait_us: int | None = None
+
+
+@dataclass(frozen=True)
+class GraphStats:
+    """What one rewritten graph (a function, a session's step) moves and needs in each run.
+
+    Attributes:
+        graph: as in ``tflms.report()``.
+        device: ``"GPU:0"``.
+        predicted_peak_bytes: by the count of the device's allocator.
+        reclaimed_bytes: how much lower the swaps and the order bring the predicted peak.
+        host_peak_bytes: of swapped tensors on the host at once.
+    """
+
+    graph: str
+    device: str
+    predicted_peak_bytes: int
+    reclaimed_bytes: int
+    host_peak_bytes: int
+    swapped_tensors: int
+    swap_out_bytes: int
+    swap_in_bytes: int
 
 
 @dataclass(frozen=True)
@@ -57,6 +89,7 @@ class Stats:
     host_in_use_bytes: int
     host_peak_bytes: int
     devices: tuple[DeviceStats, ...] = ()
+    graphs: tuple[GraphStats, ...] = ()
 
     def device(self, name: str = "GPU:0") -> DeviceStats:
         """The statistics of one device, e.g. ``"GPU:1"``."""
@@ -84,12 +117,22 @@ class Stats:
             )
             if device.limit_bytes:
                 line += f" of {format_bytes(device.limit_bytes)}"
+            if device.predicted_peak_bytes:
+                line += f", predicted {format_bytes(device.predicted_peak_bytes)}"
             if device.copied_out_bytes is not None and device.copied_in_bytes is not None:
                 line += (
                     f"; copied {format_bytes(device.copied_out_bytes)} out in {device.copies_out}, "
                     f"{format_bytes(device.copied_in_bytes)} in in {device.copies_in}"
                 )
+            if device.waits:
+                line += f"; {device.waits} requests waited {device.wait_us / 1e6:.1f} s for memory"
             lines.append(line)
+        for graph in self.graphs:
+            lines.append(
+                f"{graph.graph} on {graph.device}: {format_count(graph.swapped_tensors, 'tensor')}, "
+                f"{format_bytes(graph.swap_out_bytes)} out, {format_bytes(graph.swap_in_bytes)} in, "
+                f"{format_bytes(graph.reclaimed_bytes)} off the peak"
+            )
         if self.compiled_nodes:
             lines.append(compiled_advice(self.compiled_nodes))
         return "\n".join(lines)
@@ -113,7 +156,26 @@ def stats() -> Stats:
         planned_peak_bytes=max((r.peak_bytes_after for r in rewritten), default=0),
         host_in_use_bytes=in_use,
         host_peak_bytes=peak,
-        devices=_devices(str(settings["options"]["device_type"])),
+        devices=_devices(str(settings["options"]["device_type"]), rewritten),
+        graphs=tuple(_graph(r) for r in rewritten),
+    )
+
+
+def _short(device: str) -> str:
+    """``"GPU:0"`` of ``"/job:localhost/replica:0/task:0/device:GPU:0"``."""
+    return device.rsplit("device:", 1)[-1]
+
+
+def _graph(row: Report) -> GraphStats:
+    return GraphStats(
+        graph=row.graph,
+        device=_short(row.device),
+        predicted_peak_bytes=row.allocator_peak_bytes,
+        reclaimed_bytes=row.peak_bytes_before - row.peak_bytes_after,
+        host_peak_bytes=row.host_peak_bytes,
+        swapped_tensors=row.swapped_tensors,
+        swap_out_bytes=row.swap_out_bytes,
+        swap_in_bytes=row.swap_in_bytes,
     )
 
 
@@ -139,7 +201,7 @@ def _host_bytes() -> tuple[int, int]:
     return now, max(now, peak)
 
 
-def _devices(device_type: str) -> tuple[DeviceStats, ...]:
+def _devices(device_type: str, rewritten: ReportList) -> tuple[DeviceStats, ...]:
     """One entry for each started accelerator of that type."""
     if "tensorflow" not in sys.modules or _tensorflow.initialized_context() is None:
         return ()
@@ -151,23 +213,36 @@ def _devices(device_type: str) -> tuple[DeviceStats, ...]:
             memory = tf.config.experimental.get_memory_info(name)
         except (ValueError, RuntimeError):  # a device that keeps no statistics, e.g. CPU:1
             memory = {"current": 0, "peak": 0}
-        found.append(_device(name, ordinal, device_type, memory))
+        predicted = max(
+            (r.allocator_peak_bytes for r in rewritten if _short(r.device) == name), default=None
+        )
+        found.append(_device(name, ordinal, device_type, memory, predicted))
     return tuple(found)
 
 
-def _device(name: str, ordinal: int, device_type: str, memory: dict[str, int]) -> DeviceStats:
-    base = {"in_use_bytes": int(memory["current"]), "peak_bytes": int(memory["peak"])}
+def _device(
+    name: str, ordinal: int, device_type: str, memory: dict[str, int], predicted: int | None
+) -> DeviceStats:
+    base = DeviceStats(
+        device=name,
+        in_use_bytes=int(memory["current"]),
+        peak_bytes=int(memory["peak"]),
+        predicted_peak_bytes=predicted,
+    )
     simulated = _simulated_gpu.simulated_gpu()
     if simulated is None or simulated.device_type != device_type:
-        return DeviceStats(device=name, **base)
+        return base
     counters = simulated.stats(ordinal)
-    return DeviceStats(
-        device=name,
+    return replace(
+        base,
         limit_bytes=counters.limit_bytes,
         copied_out_bytes=counters.copied_out_bytes,
         copied_in_bytes=counters.copied_in_bytes,
         copies_out=counters.num_copies_out,
         copies_in=counters.num_copies_in,
         failed_allocations=counters.num_failed_allocations,
-        **base,
+        largest_allocation_bytes=counters.largest_allocation_bytes,
+        allocations=counters.num_allocations,
+        waits=counters.num_waits,
+        wait_us=counters.wait_us,
     )

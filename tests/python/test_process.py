@@ -187,6 +187,12 @@ print(gpu0.limit_bytes == {SMALL}, 0 < gpu0.in_use_bytes < gpu0.peak_bytes <= {S
 moved = gpu0.copied_out_bytes - first.device().copied_out_bytes
 print(0 <= moved - second.planned_swap_out_bytes < 1000)
 print(second.host_peak_bytes >= second.host_in_use_bytes > 0)
+graph = second.graphs[0]
+print(graph.device, graph.swap_out_bytes == second.planned_swap_out_bytes > 0,
+      graph.reclaimed_bytes > 0, graph.host_peak_bytes > 0)
+print(abs(gpu0.predicted_peak_bytes - gpu0.peak_bytes) < 0.1 * gpu0.peak_bytes,
+      gpu0.allocations > 0, 0 < gpu0.largest_allocation_bytes < gpu0.peak_bytes,
+      gpu0.waits is not None)
 tflms.reset_peak()
 print(tflms.stats().device().peak_bytes < gpu0.peak_bytes)
 print(second)
@@ -196,7 +202,9 @@ print(second)
     lines = out.splitlines()
     assert lines[0] == "()"
     assert lines[1] == "True 1 True"
-    assert lines[2:6] == ["True True", "True", "True", "True"]
+    assert lines[2:5] == ["True True", "True", "True"]
+    assert lines[5] == "GPU:0 True True True"
+    assert lines[6:8] == ["True True True True", "True"]
     assert "tflms is on" in out
     assert "GPU:0:" in out
 
