@@ -209,7 +209,9 @@ const char* FileKindName(FileKind kind) {
 }
 
 Result<FileKind> DetectKind(std::string_view content) {
-  if (content.empty()) return InvalidArgument("is empty: expected a graph");
+  if (content.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return InvalidArgument("is empty: expected a graph");
+  }
   if (IsTextContent(content)) {
     if (!IsProtobufText(content)) return FileKind::kText;
     return Unsupported(

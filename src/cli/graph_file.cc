@@ -9,12 +9,13 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <protozero/pbf_writer.hpp>
 #include <utility>
 
 #include "src/base/text.h"
+#include "src/cli/adjust.h"
 #include "src/cli/function_body.h"
 #include "src/cli/library.h"
+#include "src/graph/laws.h"
 #include "src/graph/text.h"
 #include "src/graph/verifier.h"
 #include "src/tensorflow/wire.h"
@@ -55,52 +56,6 @@ Result<std::string> ReadFile(const std::string& path) {
   std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) return InvalidArgument("cannot be read");
   return content;
-}
-
-// Appends the device to every node that has none.
-std::string PlaceNodes(std::string_view graph_def, std::string_view device, int64_t* placed) {
-  std::string out;
-  FieldReader fields(graph_def);
-  while (fields.Next()) {
-    if (fields.tag() != field::kGraphNode) {
-      out.append(fields.raw());
-      continue;
-    }
-    bool has_device = false;
-    FieldReader node(fields.Bytes());
-    while (node.Next()) {
-      if (node.tag() == field::kNodeDevice) has_device = !node.Bytes().empty();
-    }
-    std::string body(fields.Bytes());
-    if (!has_device) {
-      ++*placed;
-      protozero::pbf_writer(body).add_string(field::kNodeDevice, device.data(), device.size());
-    }
-    protozero::pbf_writer(out).add_message(field::kGraphNode, body);
-  }
-  return out;
-}
-
-// A copy keeps all bytes, so a swap node's tensor has the type of the one it copies.
-void TypeSwapNodes(Graph* graph) {
-  for (int pass = 0; pass < 2; ++pass) {  // swap-outs before the swap-ins that read them
-    for (Node& node : graph->nodes) {
-      if (node.role == NodeRole::kOriginal || node.inputs.size() != 1) continue;
-      if (node.outputs.size() != 1) continue;
-      const TensorType& type = graph->output(node.inputs[0]).type;
-      if (type.dtype == node.outputs[0].type.dtype) node.outputs[0].type = type;
-    }
-  }
-}
-
-void FillBatch(int64_t batch_size, Graph* graph) {
-  if (batch_size <= 0) return;
-  for (Node& node : graph->nodes) {
-    for (OutputInfo& output : node.outputs) {
-      std::vector<int64_t>& extents = output.type.shape.extents;
-      if (!extents.empty() && extents[0] == kUnknownExtent) extents[0] = batch_size;
-    }
-  }
 }
 
 bool HasAccelerator(const Graph& graph) {
@@ -239,15 +194,29 @@ class FileReader {
     return "/device:" + settings_.options.device_type + ":0";
   }
 
+  // A GraphDef of this origin as a graph, with the assumed places.
+  Result<Graph> PlacedGraph(const Unit::Origin& origin, const std::string_view graph_def,
+                            int64_t* assumed) const {
+    std::string placed;
+    if (!file_->place.empty()) placed = PlaceNodes(graph_def, file_->place, assumed);
+    TFLMS_ASSIGN_OR_RETURN(
+        GraphDefImport import,
+        ImportGraphDef(placed.empty() ? graph_def : std::string_view(placed), ContextOf(origin)));
+    return std::move(import.graph);
+  }
+
   // The graph to plan on: as it came, but for the assumed places.
   Status AddGraph(size_t number) {
     Unit& unit = file_->units[number];
     const Unit::Origin& origin = *origins_[number];
-    unit.graph = origin.import.graph;
-    if (!file_->place.empty()) {
-      const std::string placed = PlaceNodes(origin.graph_def, file_->place, &unit.assumed_nodes);
-      TFLMS_ASSIGN_OR_RETURN(GraphDefImport import, ImportGraphDef(placed, ContextOf(origin)));
-      unit.graph = std::move(import.graph);
+    TFLMS_ASSIGN_OR_RETURN(unit.graph, PlacedGraph(origin, origin.graph_def, &unit.assumed_nodes));
+    if (CanErase(unit.graph)) {
+      std::string erased;
+      const Graph& graph = origin.import.graph;
+      TFLMS_RETURN_IF_ERROR(ExportGraphDef(EraseRewrite(graph), origin.import, &erased));
+      int64_t assumed = 0;
+      TFLMS_ASSIGN_OR_RETURN(const Graph facts, PlacedGraph(origin, erased, &assumed));
+      RestoreFacts(facts, &unit.graph);
     }
     TypeSwapNodes(&unit.graph);
     FillBatch(settings_.options.batch_size, &unit.graph);

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <variant>
 
+#include "src/base/text.h"
 #include "src/cli/command.h"
 #include "src/tensorflow/plugin/settings.h"
 
@@ -44,7 +46,10 @@ void AddArgument(const ArgumentInfo& info, CLI::App* app, Arguments* arguments) 
     option->required(info.required);
     if (!info.type.empty()) option->type_name(info.type);
     if constexpr (std::is_same_v<decltype(member), int64_t Arguments::*>) {
-      option->check(CLI::NonNegativeNumber);
+      option->check([](const std::string& text) {
+        const std::optional<int64_t> number = ParseInt64(text);
+        return number && *number >= 0 ? "" : "expected a number, 0 or more, found `" + text + "`";
+      });
     }
     if constexpr (std::is_same_v<decltype(member), std::vector<std::string> Arguments::*>) {
       option->expected(1)->take_all();

@@ -5,7 +5,6 @@
 #include "src/cli/planned.h"
 
 #include <algorithm>
-#include <queue>
 #include <unordered_map>
 #include <utility>
 
@@ -20,39 +19,19 @@ namespace {
 
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
 
-// An order of the ops of `problem` in which the ops of `sequence` follow one another as given, and
-// every other op comes as early as it can. Falls back to the order given when the two conflict.
+// An order of all ops in which those of `sequence` follow one another as given, but for members of
+// a group, which stand together in an order of their own. Empty when the two conflict.
 std::vector<OpId> OrderAround(const Problem& problem, const std::vector<OpId>& sequence) {
-  std::vector<int32_t> waits(problem.ops.size(), 0), rank(problem.ops.size(), -1);
-  for (const auto& next : problem.successors) {
-    for (OpId op : next) ++waits[Index(op)];
+  Problem held = problem;
+  for (size_t i = 1; i < sequence.size(); ++i) {
+    const OpId from = sequence[i - 1], to = sequence[i];
+    const int32_t group = problem.ops[Index(from)].group;
+    if (group > 0 && group == problem.ops[Index(to)].group) continue;
+    std::vector<OpId>& next = held.successors[Index(from)];
+    const auto place = std::lower_bound(next.begin(), next.end(), to);
+    if (place == next.end() || *place != to) next.insert(place, to);
   }
-  for (size_t i = 0; i < sequence.size(); ++i) rank[Index(sequence[i])] = static_cast<int32_t>(i);
-  std::vector<OpId> free_ops, order;  // ready ops outside the sequence
-  const auto ready = [&](OpId op) {
-    if (rank[Index(op)] < 0) free_ops.push_back(op);
-  };
-  for (size_t op = 0; op < problem.ops.size(); ++op) {
-    if (waits[op] == 0) ready(static_cast<OpId>(op));
-  }
-  const auto run = [&](OpId op) {
-    order.push_back(op);
-    for (OpId next : problem.successors[Index(op)]) {
-      if (--waits[Index(next)] == 0) ready(next);
-    }
-  };
-  for (size_t i = 0; i <= sequence.size();) {
-    if (!free_ops.empty()) {
-      const OpId op = free_ops.back();
-      free_ops.pop_back();
-      run(op);
-    } else if (i < sequence.size() && waits[Index(sequence[i])] == 0) {
-      run(sequence[i++]);
-    } else {
-      break;
-    }
-  }
-  return order;
+  return MakeOrder(held, OrderPolicy::kReadyFirst);
 }
 
 // The on-device ops in the order that the pipeline planned.
@@ -237,6 +216,8 @@ Status ReadPlan(const PlannedGraph& graphs, Planned* planned) {
   std::vector<OpId> order = OrderAround(problem, sequence);
   if (sequence.empty() || order.size() != problem.ops.size()) order = planned->as_it_came.order;
   planned->plan = PlanReader(graphs, planned->map, std::move(order)).Run();
+  // Where the graph's own edges hold the order already, there are none to be read.
+  planned->plan.pin_order |= planned->report.order_pinned;
   const std::string fault = CheckPlan(problem, planned->plan);
   if (!fault.empty()) return LawBroken("the plan in this graph does not hold: " + fault);
   planned->memory = PlannedMemory(problem, planned->plan);
@@ -265,6 +246,14 @@ Result<PlannedGraph> ExamineGraph(const Options& options, const Graph& graph) {
 Result<PlannedGraph> PlanGraph(const Options& options, const std::string& name,
                                const Graph& graph) {
   TFLMS_ASSIGN_OR_RETURN(PlannedGraph graphs, ExamineGraph(options, graph));
+  if (graph.nodes.empty()) {
+    graphs.planned.clear();
+    Report& report = graphs.reports.emplace_back();
+    report.graph = name;
+    report.outcome = tflms::Outcome::kNothingToSwap;
+    report.reason = "the graph has no nodes";
+    return graphs;
+  }
   TFLMS_ASSIGN_OR_RETURN(graphs.reports, Rewrite(options, name, &graphs.after));
   for (Planned& planned : graphs.planned) {
     TFLMS_RETURN_IF_ERROR(ReadPlan(graphs, &planned));

@@ -14,7 +14,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 TEST(CliArguments, EveryOptionHasAFlagThatSetsIt) {
   for (const OptionInfo& info : OptionTable()) {
     EXPECT_EQ(FlagName(info.name).substr(0, 2), "--");
-    EXPECT_NE(FlagHelp(info).find("Range: "), std::string::npos) << info.name;
+    EXPECT_NE(FlagHelp(info).find("Range:"), std::string::npos) << info.name;
     if (info.default_value.empty()) continue;  // a text that may have a form of its own
     Arguments arguments;
     arguments.option_flags[info.name] = info.default_value;

@@ -89,6 +89,7 @@ TEST(CliFunction, ASwapIsWrittenInTheFunctionsOwnNames) {
                           { std::string(kCpu0),
                             DeviceKind::kHost,
                             kNoDevice }};
+  for (Node& node : import.graph.nodes) node.device = 0;
   AddSwap(&import.graph, "y", 0, "top", "s");
   const auto written = WriteFunctionBody(function, *body, MustExport(import.graph, import));
   ASSERT_TRUE(written.ok()) << written.status().message();

