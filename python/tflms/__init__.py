@@ -33,6 +33,7 @@ from tflms._version import __version__
 
 if TYPE_CHECKING:
     from tflms._keras_callback import KerasCallback, KerasRecord
+    from tflms.pictures import plot, write_html, write_trace
 
 __all__ = [
     "DeviceStats",
@@ -57,20 +58,27 @@ __all__ = [
     "enable",
     "is_enabled",
     "options",
+    "plot",
     "report",
     "reset_peak",
     "simulate_gpu",
     "simulated_gpu",
     "stats",
+    "write_html",
+    "write_trace",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what needs Keras, and so TensorFlow, only when it is asked for."""
+    """Loads what few programs use, or what needs Keras and so TensorFlow, when it is asked for."""
     if name in ("KerasCallback", "KerasRecord"):
         from tflms import _keras_callback
 
         return getattr(_keras_callback, name)
+    if name in ("plot", "write_html", "write_trace"):
+        from tflms import pictures
+
+        return getattr(pictures, name)
     raise AttributeError(f"module 'tflms' has no attribute {name!r}")
 
 
