@@ -32,7 +32,15 @@ _GRAPHS = {
     "diff": 2,
     "verify": 2,
 }
-_SWITCHES = {"--json", "-h", "--help", "--version", "--list-rules", "--list-planners", "--list-options"}
+_SWITCHES = {
+    "--json",
+    "-h",
+    "--help",
+    "--version",
+    "--list-rules",
+    "--list-planners",
+    "--list-options",
+}
 _OWN_SWITCHES = {"--infer-shapes", "--no-infer-shapes", "--run"}
 _SHAPES = b"_output_shapes"
 _TEXT_MARKS = (
@@ -248,9 +256,13 @@ def run_both(words: Words) -> int:
 
     batch_size = words.value("--batch-size")
     fetch = [words.rest[i + 1] for i, word in enumerate(words.rest[:-1]) if word == "--fetch"]
-    faults = _cli_run.compare(*words.graphs, fetch, int(batch_size) if batch_size else 0)
+    original, rewritten = words.graphs
+    faults = _cli_run.compare(original, rewritten, fetch, int(batch_size) if batch_size else 0)
     if "--json" not in words.rest:
-        print("\n".join(f"run: {fault}" for fault in faults) or "run: every result is the same, bit for bit")
+        print(
+            "\n".join(f"run: {fault}" for fault in faults)
+            or "run: every result is the same, bit for bit"
+        )
     elif faults:
         print("\n".join(f"run: {fault}" for fault in faults), file=sys.stderr)
     return NOT_SATISFIED if faults else 0

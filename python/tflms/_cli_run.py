@@ -22,7 +22,9 @@ _DEFAULT_BATCH = 2
 def compare(original: str, rewritten: str, fetch: list[str], batch_size: int) -> list[str]:
     """Runs both; gives one line for each result that differs, an empty list when none does."""
     if Path(original).is_dir():
-        return _compare(_run_signatures(original, batch_size), _run_signatures(rewritten, batch_size))
+        return _compare(
+            _run_signatures(original, batch_size), _run_signatures(rewritten, batch_size)
+        )
     graphs = [
         _cli_tensorflow.graphs_in(_cli_tensorflow.read(Path(path).read_bytes()))[0]
         for path in (original, rewritten)
@@ -106,7 +108,9 @@ class _Session:
             )
             with tf.compat.v1.Session(graph=graph, config=config) as session:
                 session.run(assigns)
-                return dict(zip(fetches, map(np.asarray, session.run(list(fetches.values()), feeds))))
+                return dict(
+                    zip(fetches, map(np.asarray, session.run(list(fetches.values()), feeds)))
+                )
 
     def _value(self, random: Any, op: Any) -> Any:
         tf = _tensorflow.require()

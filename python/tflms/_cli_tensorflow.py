@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tflms import _tensorflow
@@ -11,23 +12,22 @@ from tflms._errors import TflmsError
 
 def from_text(content: bytes) -> bytes:
     """A file in protobuf's text format as the binary file of the same kind."""
-    from google.protobuf import text_format
+    text_format = importlib.import_module("google.protobuf.text_format")
 
     text = content.decode("utf-8")
-    for kind in _kinds(text):
-        message = kind()
-        try:
-            text_format.Parse(text, message)
-        except text_format.ParseError as error:
-            fault = error
-            continue
-        return bytes(message.SerializeToString(deterministic=True))
-    raise ValueError(f"not a GraphDef, MetaGraphDef or SavedModel in text format: {fault}")
+    message = _kind(text)()
+    try:
+        text_format.Parse(text, message)
+    except text_format.ParseError as error:
+        raise TflmsError(
+            f"not a {type(message).__name__} in protobuf's text format: {error}"
+        ) from error
+    return bytes(message.SerializeToString(deterministic=True))
 
 
 def to_text(content: bytes) -> str:
     """A binary file in protobuf's text format."""
-    from google.protobuf import text_format
+    text_format = importlib.import_module("google.protobuf.text_format")
 
     return str(text_format.MessageToString(read(content)))
 
@@ -38,7 +38,7 @@ def read(content: bytes) -> Any:
     Raises:
         TflmsError: it is none.
     """
-    from google.protobuf import message as protobuf
+    protobuf = importlib.import_module("google.protobuf.message")
 
     # As in src/cli/container.cc: a SavedModel begins with a number, a GraphDef with nodes.
     graph_def, meta_graph, saved_model = (kind() for kind in _all_kinds())
@@ -91,8 +91,10 @@ def _all_kinds() -> tuple[Any, Any, Any]:
     return graph_pb2.GraphDef, meta_graph_pb2.MetaGraphDef, saved_model_pb2.SavedModel
 
 
-def _kinds(text: str) -> list[Any]:
+def _kind(text: str) -> Any:
+    """The kind of message that a text is about, by the fields of its outermost layer."""
     graph_def, meta_graph, saved_model = _all_kinds()
-    if "meta_graphs {" in text or "saved_model_schema_version" in text:
-        return [saved_model]
-    return [graph_def, meta_graph] if "\nnode {" in "\n" + text else [meta_graph, graph_def]
+    fields = {line.split(" ")[0].rstrip(":{") for line in text.splitlines() if line[:1].isalpha()}
+    if fields & {"meta_graphs", "saved_model_schema_version"}:
+        return saved_model
+    return meta_graph if fields & {"graph_def", "meta_info_def"} else graph_def

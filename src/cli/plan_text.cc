@@ -5,11 +5,13 @@
 #include "src/cli/plan_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "src/base/bytes_text.h"
 #include "src/base/checked_math.h"
 #include "src/cli/swap_list.h"
 #include "src/cli/table.h"
+#include "src/planners/order.h"
 
 namespace tflms::cli {
 namespace {
@@ -37,6 +39,14 @@ std::string VerdictText(Verdict verdict, const Planned& planned, int64_t budget_
       return "left alone: " + planned.report.reason;
   }
   return "";
+}
+
+// No order of those we can make goes above the budget.
+bool FitsInAllOrders(const Problem& problem, int64_t budget_bytes) {
+  return std::all_of(std::begin(kOrderPolicies), std::end(kOrderPolicies), [&](OrderPolicy policy) {
+    const Plan plan{MakeOrder(problem, policy), false, {}};
+    return PlannedMemory(problem, plan).peak_bytes <= budget_bytes;
+  });
 }
 
 }  // namespace
@@ -72,8 +82,11 @@ Verdict Judge(const Planned& planned, int64_t budget_bytes) {
     return planned.floor.bytes > budget_bytes ? Verdict::kCannotFit : Verdict::kUnknown;
   }
   if (!touched) {
-    // In any order: even if nothing were freed before the end, or by the planner's own word.
-    if (planned.report.outcome == tflms::Outcome::kNotNeeded) return Verdict::kNotNeeded;
+    if (planned.report.outcome == tflms::Outcome::kNotNeeded &&
+        FitsInAllOrders(problem, budget_bytes)) {
+      return Verdict::kNotNeeded;
+    }
+    // Whatever the order: even if nothing were freed before the end.
     int64_t all = problem.persistent_bytes;
     for (const ProblemBuffer& buffer : problem.buffers) all = SaturatingAdd(all, buffer.size_bytes);
     if (all <= budget_bytes) return Verdict::kNotNeeded;
