@@ -77,7 +77,7 @@ std::optional<int64_t> ElementCount(const Shape& shape) {
   int64_t count = 1;
   bool zero = false;
   for (int64_t extent : shape.extents) {
-    if (extent == kUnknownExtent) return std::nullopt;
+    if (extent < 0) return std::nullopt;
     if (extent == 0) zero = true;
     if (extent > 0) count = SaturatingMul(count, extent);
   }

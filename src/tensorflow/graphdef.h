@@ -48,6 +48,8 @@ struct ImportContext {
   // Output types by node name, in port order, as shape inference gave them. Where a node is listed
   // with at least one output the list is taken as complete: a reader of a further port is an error.
   std::unordered_map<std::string, std::vector<TensorType>> inferred;
+  // Stands in for the unknown first extent of what a step is fed; 0 = not known.
+  int64_t batch_size = 0;
   // Nodes that are fed, fetched or otherwise named from outside.
   std::unordered_set<std::string> preserve;
 };
@@ -77,7 +79,7 @@ Result<GraphDefImport> ImportGraphDef(std::string_view bytes, const ImportContex
 Status ExportGraphDef(const Graph& graph, const GraphDefImport& import, std::string* out);
 
 // The dtype and shape of an OpInfo.TensorProperties message, as TF_GetOutputPropertiesList hands
-// them out. Negative extents, which shape inference uses for unknown symbols, become unknown.
+// them out. Extents below -1 are shape inference's symbols; ImportGraphDef resolves them.
 Result<TensorType> ParseTensorProperties(std::string_view bytes);
 
 // "/job:j/replica:0/task:0/device:GPU:1", "CPU:0" -> "/job:j/replica:0/task:0/device:CPU:0". Parts

@@ -13,6 +13,7 @@
 #include "src/tensorflow/graphdef.h"
 #include "src/tensorflow/graphdef_device.h"
 #include "src/tensorflow/op_table.h"
+#include "src/tensorflow/symbols.h"
 #include "src/tensorflow/wire.h"
 
 namespace tflms {
@@ -45,6 +46,7 @@ class Importer {
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportName));
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportOutputs));
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportInputs));
+    ResolveSymbols(context_.batch_size, &result_.graph);
     ApplyOpTable(raw_, &result_.graph);
     const Result<std::vector<NodeId>> order = TopologicalOrder(result_.graph);
     if (!order.ok()) return InvalidArgument(order.status().message());
@@ -285,7 +287,7 @@ Result<TensorType> ParseTensorProperties(std::string_view bytes) {
         type.is_ref = read.is_ref;
       }
       if (fields.tag() == field::kTensorShape) {
-        type.shape = ReadShape(fields.Bytes(), Symbols::kUnknown);
+        type.shape = ReadShape(fields.Bytes(), Symbols::kKept);
       }
     }
     return type;

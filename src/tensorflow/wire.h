@@ -101,9 +101,9 @@ TensorType TypeFromWire(uint64_t number);
 // And back; 0 for kInvalid.
 int32_t TypeToWire(DataType dtype);
 
-// How a shape treats extents below -1: malformed in a GraphDef, symbols of shape inference
-// elsewhere.
-enum class Symbols { kMalformed, kUnknown };
+// How a shape treats extents below -1: malformed in a GraphDef, symbols (see symbols.h) where shape
+// inference hands them out.
+enum class Symbols { kMalformed, kKept };
 Shape ReadShape(std::string_view bytes, Symbols symbols);
 
 // A NodeDef as it stands in the buffer. Inputs and attributes are rows of the RawGraph.

@@ -72,7 +72,7 @@ int64_t ReadDim(std::string_view bytes, Symbols symbols) {
     if (fields.tag() == field::kDimSize) size = static_cast<int64_t>(fields.Varint());
   }
   if (size >= kUnknownExtent) return size;
-  if (symbols == Symbols::kUnknown) return kUnknownExtent;
+  if (symbols == Symbols::kKept) return size;
   throw WireFault("shape with extent " + std::to_string(size) + ": expected -1 (unknown) or more");
 }
 
@@ -82,7 +82,7 @@ void CheckElementCount(const Shape& shape) {
     if (extent == 0) return;
   }
   for (const int64_t extent : shape.extents) {
-    if (extent != kUnknownExtent) count = SaturatingMul(count, extent);
+    if (extent > 0) count = SaturatingMul(count, extent);
   }
   // Bytes must fit 63 bits too; no element is larger than 16 bytes.
   if (count > kMaxBytes / 16) throw WireFault("shape with more elements than memory can hold");

@@ -183,7 +183,7 @@ TEST(WireImport, TensorPropertiesAsShapeInferenceGivesThem) {
       25);
   const Result<TensorType> type = ParseTensorProperties(bytes);
   ASSERT_TRUE(type.ok()) << type.status().ToString();
-  EXPECT_EQ(*type, (TensorType{DataType::kFloat32, false, Shape::Known({32, -1, 5})}));
+  EXPECT_EQ(*type, (TensorType{DataType::kFloat32, false, Shape::Known({32, -7, 5})}));
   EXPECT_FALSE(ParseTensorProperties(bytes.substr(0, 24)).ok());
   EXPECT_EQ(ParseTensorProperties("")->dtype, DataType::kInvalid);
 }

@@ -48,6 +48,7 @@ Result<ImportContext> ReadContext(const TfApi& api, const Options& options, LogL
   ImportContext context;
   context.device_type = options.device_type;
   context.host_device = options.host_device;
+  context.batch_size = options.batch_size;
   TFLMS_ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(graph));
   TFLMS_ASSIGN_OR_RETURN(context.preserve, PreservedNodes(api, item));
   auto types = InferOutputTypes(api, item, names);
