@@ -84,7 +84,9 @@ std::vector<ArgumentInfo> ReadingArguments() {
        "name is known already",
        false},
       {"--shapes", &Arguments::shapes, "FILE",
-       "A file with the same graphs, whose nodes have the attribute _output_shapes", false},
+       "A file with the same graphs whose nodes have the attribute _output_shapes, or\n"
+       "the text form, as dump_dir writes it beside a graph",
+       false},
   };
 }
 

@@ -38,16 +38,17 @@ Attempt<Answer> Run(const Arguments& arguments) {
 }  // namespace
 
 Command DiffCommand() {
-  return {"diff",
-          "What two plans do differently",
-          "Exit status 0 whether they differ or not; \"same\" in --json tells.\n"
-          "Example: tflms diff plan4.json plan6.json",
-          {{"A", &Arguments::graph, "",
-            "A plan (`tflms plan -o`), a report that dump_dir wrote, or a graph: a rewritten "
-            "one\nfor the plan in it, another for the plan that is made for it",
-            true},
-           {"B", &Arguments::other, "", "The same", true}},
-          &Run};
+  return {
+      "diff",
+      "What two plans do differently",
+      "Exit status 0 whether they differ or not; \"same\" in --json tells.\n"
+      "Example: tflms diff plan4.json plan6.json",
+      {{"A", &Arguments::graph, "",
+        "A plan (`tflms plan -o`), a plan or report that dump_dir wrote, or a graph: a rewritten "
+        "one\nfor the plan in it, another for the plan that is made for it",
+        true},
+       {"B", &Arguments::other, "", "The same", true}},
+      &Run};
 }
 
 }  // namespace tflms::cli

@@ -94,6 +94,13 @@ class FileReader {
     if (!content.ok()) return named(content.status());
     const Result<FileKind> kind = DetectKind(*content);
     if (!kind.ok()) return named(kind.status());
+    if (*kind == FileKind::kText) {
+      const Result<Graph> graph = ParseGraph(*content);
+      if (!graph.ok()) return named(graph.status());
+      if (graphs != 1) return named(InvalidArgument("has one graph, the file has several"));
+      AddTypes(*graph);
+      return Status();
+    }
     const auto found = FindGraphs(*kind, *content);
     if (!found.ok()) return named(found.status());
     if (found->size() != graphs) {
@@ -103,12 +110,16 @@ class FileReader {
     for (const ContainedGraph& contained : *found) {
       const auto import = ImportGraphDef(contained.graph_def, {});
       if (!import.ok()) return named(import.status());
-      Types& types = shapes_.emplace_back();
-      for (const Node& node : import->graph.nodes) {
-        for (const OutputInfo& output : node.outputs) types[node.name].push_back(output.type);
-      }
+      AddTypes(import->graph);
     }
     return Status();
+  }
+
+  void AddTypes(const Graph& graph) {
+    Types& types = shapes_.emplace_back();
+    for (const Node& node : graph.nodes) {
+      for (const OutputInfo& output : node.outputs) types[node.name].push_back(output.type);
+    }
   }
 
   ImportContext Context(const std::unordered_set<std::string>& preserve) const {
@@ -323,8 +334,9 @@ Result<std::string> WriteGraphFile(const GraphFile& file, const std::vector<Grap
   for (size_t i = 0; i < graph_defs.size(); ++i) {
     const auto changed = [](const auto& function) { return function.has_value(); };
     if (std::none_of(functions[i].begin(), functions[i].end(), changed)) continue;
-    graph_defs[i] = ReplaceFunctions(
-        graph_defs[i] ? std::string_view(*graph_defs[i]) : originals[i], functions[i]);
+    const std::string_view graph_def =
+        graph_defs[i] ? std::string_view{*graph_defs[i]} : originals[i];
+    graph_defs[i] = ReplaceFunctions(graph_def, functions[i]);
   }
   return ReplaceGraphs(file.kind, *file.content, graph_defs);
 }

@@ -48,8 +48,8 @@ struct ReadSettings {
   Options options;                 // device_type, host_device, batch_size
   std::string place = "auto";      // "auto", "none" or a device name
   std::vector<std::string> fetch;  // further nodes whose results are used outside
-  // A file with the same graphs whose nodes have _output_shapes; "" = none. Functions are not
-  // looked at.
+  // A file with the same graphs whose nodes have _output_shapes, or the text form of a lone graph;
+  // "" = none. Functions are not looked at.
   std::string shapes;
 };
 

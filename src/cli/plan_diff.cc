@@ -4,6 +4,7 @@
 
 #include "src/cli/plan_diff.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -98,7 +99,9 @@ class Comparison {
     (*json)["figures"] = Json::object();
     for (const auto& [key, name] : kFigures) {
       const int64_t left = Number(a, key), right = Number(b, key);
-      if (left == right) continue;
+      if (left == right || (!a.empty() && !a.contains(key)) || (!b.empty() && !b.contains(key))) {
+        continue;  // dumped plans and reports do not have all figures
+      }
       const bool bytes = std::string_view(key) != "swapped_tensors";
       const auto show = [&](int64_t value) {
         return bytes ? FormatBytes(value) : std::to_string(value);
@@ -152,6 +155,38 @@ class Comparison {
   bool same_ = true;
 };
 
+// The name of the operation at a place of a dumped plan's timeline; "" for none.
+std::string NameAt(const Json& timeline, const Json& swap, const char* key) {
+  const int64_t place = swap.contains(key) ? Number(swap, key) : -1;
+  if (place < 0 || place >= static_cast<int64_t>(timeline.size())) return "";
+  return Text(timeline[static_cast<size_t>(place)], "node");
+}
+
+// A plan as dump_dir has it (PlanToJson of report.h), as a device of `tflms plan`.
+Json DeviceFromDump(const Json& plan) {
+  const Json& timeline = List(plan, "timeline");
+  int64_t after = 0, host = 0, bytes_in = 0;
+  for (const Json& point : timeline) {
+    after = std::max({after, Number(point, "running_bytes"), Number(point, "waiting_bytes")});
+    host = std::max(host, Number(point, "host_bytes"));
+  }
+  Json swaps = Json::array();
+  for (const Json& swap : List(plan, "swaps")) {
+    std::string tensor = Text(swap, "tensor");
+    if (tensor.ends_with(":0")) tensor.resize(tensor.size() - 2);  // as TensorName writes it
+    bytes_in += Number(swap, "size_bytes");
+    swaps.push_back({{"tensor", tensor},
+                     {"bytes", Number(swap, "size_bytes")},
+                     {"leave_after", NameAt(timeline, swap, "leave_after")},
+                     {"sync", NameAt(timeline, swap, "sync")},
+                     {"trigger", NameAt(timeline, swap, "trigger")},
+                     {"back_for", NameAt(timeline, swap, "back_for")}});
+  }
+  return {{"device", Text(plan, "device")}, {"budget_bytes", Number(plan, "budget_bytes")},
+          {"peak_bytes_after", after},      {"host_peak_bytes", host},
+          {"swap_in_bytes", bytes_in},      {"swaps", std::move(swaps)}};
+}
+
 }  // namespace
 
 Json PlanFromJson(const std::string& content) {
@@ -160,8 +195,12 @@ Json PlanFromJson(const std::string& content) {
   if (!json.is_array() || json.empty()) return Json();
   Json plan = {{"graphs", Json::array()}};
   for (const Json& report : json) {
-    if (!report.is_object() || !report.contains("outcome")) return Json();
-    plan["graphs"].push_back({{"graph", Text(report, "graph")}, {"devices", {report}}});
+    if (!report.is_object()) return Json();
+    const bool is_plan = report.contains("timeline") && report.contains("swaps");
+    if (!is_plan && !report.contains("outcome")) return Json();
+    plan["graphs"].push_back(
+        {{"graph", Text(report, "graph")},
+         {"devices", Json::array({is_plan ? DeviceFromDump(report) : report})}});
   }
   return plan;
 }

@@ -12,8 +12,8 @@ namespace tflms::cli {
 // The answer of `tflms plan` for a file.
 Attempt<Answer> PlanAnswer(const Arguments& arguments, const std::string& path);
 
-// Reads `content` as a plan: what `tflms plan` wrote, or a list of reports as dump_dir has them
-// (peaks and counts only). A null value when it is neither.
+// Reads `content` as a plan: what `tflms plan` wrote, or a list of plans or of reports as
+// dump_dir has them (reports give peaks and counts only). A null value when it is none of them.
 Json PlanFromJson(const std::string& content);
 
 // What differs, as text and JSON; "same" says whether nothing does. Swaps are the same swap when

@@ -21,7 +21,7 @@ Json Plan(int64_t peak, const Json& swaps, const char* graph = "graph") {
 }
 
 TEST(CliPlanDiff, EqualPlansAreTheSame) {
-  const Json plan = Plan(8, {Swap("a", "b", "t")});
+  const Json plan = Plan(8, Json::array({Swap("a", "b", "t")}));
   const Answer answer = ComparePlans(plan, plan);
   EXPECT_TRUE(answer.json["same"].get<bool>());
   EXPECT_EQ(answer.text, "the plans are the same\n");
@@ -44,6 +44,19 @@ TEST(CliPlanDiff, LoneGraphsAreComparedWhateverTheirName) {
   EXPECT_TRUE(ComparePlans(Plan(8, Json::array(), "graph 3"), Plan(8, Json::array(), "graph 7"))
                   .json["same"]
                   .get<bool>());
+}
+
+TEST(CliPlanDiff, ADumpedPlanIsThePlan) {
+  const Json dumped = PlanFromJson(R"([{"graph": "graph 1", "device": "gpu", "budget_bytes": 9,
+      "timeline": [{"node": "l", "running_bytes": 8, "waiting_bytes": 0, "unswapped_bytes": 9},
+                   {"node": "t", "running_bytes": 7, "waiting_bytes": 1, "unswapped_bytes": 7},
+                   {"node": "b", "running_bytes": 7, "waiting_bytes": 1, "unswapped_bytes": 7}],
+      "swaps": [{"tensor": "a:0", "size_bytes": 1024, "leave_after": 0, "sync": -1, "trigger": 1,
+                 "back_for": 2}]}])");
+  const Answer answer = ComparePlans(dumped, Plan(8, Json::array({Swap("a", "b", "t")})));
+  EXPECT_TRUE(answer.json["same"].get<bool>()) << answer.text;
+  EXPECT_FALSE(
+      ComparePlans(dumped, Plan(8, Json::array({Swap("a", "b", "u")}))).json["same"].get<bool>());
 }
 
 TEST(CliPlanDiff, ReadsPlansAndReportsAndNothingElse) {

@@ -186,6 +186,11 @@ TEST(WireImport, TensorPropertiesAsShapeInferenceGivesThem) {
   EXPECT_EQ(*type, (TensorType{DataType::kFloat32, false, Shape::Known({32, -7, 5})}));
   EXPECT_FALSE(ParseTensorProperties(bytes.substr(0, 24)).ok());
   EXPECT_EQ(ParseTensorProperties("")->dtype, DataType::kInvalid);
+  EXPECT_FALSE(ParseTensorProperties("")->shape.rank_known);
+  // A scalar has a type and no word of a shape; an unknown rank says so.
+  EXPECT_EQ(*ParseTensorProperties("\x08\x01"),
+            (TensorType{DataType::kFloat32, false, Shape::Known({})}));
+  EXPECT_FALSE(ParseTensorProperties("\x08\x01\x12\x02\x18\x01")->shape.rank_known);
 }
 
 }  // namespace
