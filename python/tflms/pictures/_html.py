@@ -124,7 +124,7 @@ def _step(plan: Plan, bars: style.Bars, layout: _svg.Layout) -> list[str]:
         "</div>",
         _svg.step_svg(plan, bars, layout),
         '<p class="quiet">Drag over a part to see it closer, double-click for the whole step. '
-        f"Point at an operation or a swap for its name and sizes.{_text(note)}</p>",
+        f"Point at an operation or a swap for its name and sizes{_text(note)}.</p>",
     ]
 
 
@@ -206,9 +206,14 @@ def _swap_tables(plan: Plan) -> list[str]:
     ordered = sorted(
         plan.swaps, key=lambda s: (-s.size_bytes, s.leave_after - s.back_for, s.tensor)
     )
-    heads = ["tensor", "#size", "#operations away", "leaves after", "back for"]
+    heads = ["tensor", "#size", "#away", "copy out", "leaves after", "back for"]
     named = _table(heads, (_swap_row(plan, swap, True) for swap in ordered[:FULL_ROWS]), "swaps")
-    parts = ["<h2>Swaps, largest first</h2>", *named]
+    parts = [
+        "<h2>Swaps, largest first</h2>",
+        '<p class="quiet">Away: how many operations run meanwhile. Copy out: no where the host has a '
+        "copy from an earlier stay.</p>",
+        *named,
+    ]
     rest = ordered[FULL_ROWS:]
     if rest:
         parts.append(f"<details><summary>{len(rest):,} more</summary>")
@@ -224,9 +229,14 @@ def _swap_row(plan: Plan, swap: Swap, named: bool) -> list[str]:
         return f"{place:,}" + (f": {_text(plan.points[place].node)}" if named else "")
 
     span = plan.span(swap)
-    size = format_bytes(swap.size_bytes) + ("" if swap.copied else " (no copy out)")
-    away = f"{max(0, int(span.end) - int(span.begin)):,}"
-    return [_text(swap.tensor), size, away, op(swap.leave_after), op(swap.back_for)]
+    return [
+        _text(swap.tensor),
+        format_bytes(swap.size_bytes),
+        f"{max(0, int(span.end) - int(span.begin)):,}",
+        "yes" if swap.copied else "no",
+        op(swap.leave_after),
+        op(swap.back_for),
+    ]
 
 
 def _report(report: Report | None) -> list[str]:

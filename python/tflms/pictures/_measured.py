@@ -73,8 +73,8 @@ def measure(events: Events | None, device: int) -> list[Measured]:
 
 
 def _fields(event: Any) -> dict[str, Any]:
-    row = dict(event) if isinstance(event, Mapping) else dict(vars(event))
     try:
+        row = dict(event) if isinstance(event, Mapping) else dict(vars(event))
         kind = row["kind"]
         row["kind"] = EventKind[kind] if isinstance(kind, str) else EventKind(kind)
         for key in ("time_us", "duration_us", "device", "bytes", "in_use_bytes"):

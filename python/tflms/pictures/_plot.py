@@ -253,7 +253,7 @@ def _swaps(axes: Any, plan: Plan, bars: style.Bars, row: float) -> None:
             _bar_label(axes, plan, bar)
     axes.set_xlim(0, len(plan.points))
     axes.set_ylim(max(1, bars.rows) - 0.5, -0.5)
-    axes.set_xlabel("operation, in the planned order." + style.column_note(plan, COLUMNS))
+    axes.set_xlabel("operation, in the planned order" + style.column_note(plan, COLUMNS))
     if bars.bars:
         parts = (
             ("leaving", style.COPY_OUT),
@@ -267,7 +267,7 @@ def _bar_label(axes: Any, plan: Plan, bar: style.Bar) -> None:
     inches = (bar.span.in_begin - bar.span.out_end) / len(plan.points) * PLOT_WIDTH
     size = ", " + format_bytes(bar.swap.size_bytes)
     room = int((inches - 0.1) / SMALL_CHAR) - len(size)
-    if room < min(14, len(bar.swap.tensor)):
+    if room < min(10, len(bar.swap.tensor)):
         return
     axes.text(
         (bar.span.out_end + bar.span.in_begin) / 2,
@@ -320,7 +320,7 @@ def _measured_memory(
         scale = _scale(log, own_time)
         steps = [Step(s.begin / scale, s.end / scale, s.value) for s in log.steps(COLUMNS)]
         peak = f", peak {format_bytes(max(log.in_use_bytes, default=0))}"
-        _curve(axes, steps, colour, log.label + peak, 0.15)
+        _curve(axes, steps, colour, shorten(log.label, 40) + peak, 0.15)
     _limit(axes, limit_bytes, limit_name)
     _time_axis(axes, measured, own_time)
     if is_last:
@@ -330,7 +330,7 @@ def _measured_memory(
 
 def _copies(axes: Any, logs: Sequence[Measured], own_time: bool, label: str) -> None:
     """Two lanes for each log: what left and what came back."""
-    _frame(axes, None, "copies over the link, measured")
+    _frame(axes, None, style.copies_title(logs, own_time))
     names: list[str] = []
     for log in logs:
         scale = _scale(log, own_time)
@@ -342,9 +342,7 @@ def _copies(axes: Any, logs: Sequence[Measured], own_time: bool, label: str) -> 
             ]
             axes.broken_barh(spans, (len(names) - 0.4, 0.8), color=colour, linewidth=0.4)
             moved = sum(copy.size_bytes for copy in log.copies if copy.out == out)
-            note = f"{format_bytes(moved)} {word}" + (
-                "" if own_time else f", {shorten(log.label, 12)}"
-            )
+            note = f"{format_bytes(moved)} {word}"
             axes.text(1.006, len(names), note, transform=axes.get_yaxis_transform(), va="center")
             names.append(word)
     axes.set_yticks(range(len(names)), names)

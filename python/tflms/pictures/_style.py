@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tflms._format import format_bytes
-from tflms.pictures._curve import pack_rows
+from tflms.pictures._curve import pack_rows, shorten
+from tflms.pictures._measured import Measured
 from tflms.pictures._plan import Plan, Span, Swap
 
 # The palette of Okabe and Ito, which people with any kind of colour blindness tell apart.
@@ -93,8 +94,15 @@ def bars_title(plan: Plan, bars: Bars) -> str:
     return text + (f"; the {len(bars.bars):,} largest are drawn" if bars.hidden else "")
 
 
+def copies_title(logs: Sequence[Measured], is_only: bool) -> str:
+    """Heading of the lanes of copies; says whose they are when there are several logs."""
+    if is_only:
+        return "copies over the link, measured"
+    return "copies over the link: " + ", then ".join(shorten(log.label, 30) for log in logs)
+
+
 def column_note(plan: Plan, columns: int) -> str:
     """Says that a column stands for several operations, when it does."""
     if len(plan.points) <= columns:
         return ""
-    return f" Each point is the largest of up to {-(-len(plan.points) // columns)} operations."
+    return f"; each point is the largest of up to {-(-len(plan.points) // columns)} operations"

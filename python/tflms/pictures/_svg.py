@@ -237,7 +237,7 @@ def bar_label(bar: style.Bar, width: float, layout: Layout) -> str:
     """The tensor's name and size, or as much of it as is wide enough to be useful."""
     size = ", " + format_bytes(bar.swap.size_bytes)
     room = int((width - 8) / layout.char) - len(size)
-    if room < min(14, len(bar.swap.tensor)):
+    if room < min(10, len(bar.swap.tensor)):
         return ""
     return shorten(bar.swap.tensor, room) + size
 
@@ -283,16 +283,15 @@ def measured_svg(logs: Sequence[Measured], limit_bytes: int) -> str:
         parts.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.4"/>')
     parts += _limit(limit_bytes, "budget", *place)
     if copying:
-        parts.append(
-            f'<text class="panel" x="{layout.left}" y="{lanes_top - 14}">copies over the link</text>'
-        )
+        title = escape(style.copies_title(copying, len(logs) == 1))
+        parts.append(f'<text class="panel" x="{layout.left}" y="{lanes_top - 14}">{title}</text>')
     for number, log in enumerate(copying):
-        parts += _lanes(log, lanes_top + 48 * number, layout, len(logs) > 1)
+        parts += _lanes(log, lanes_top + 48 * number, layout)
     parts += _time_axis(logs, [layout.device_bottom, bottom] if copying else [bottom], layout)
     return "\n".join([*parts, "</svg>"])
 
 
-def _lanes(log: Measured, top: int, layout: Layout, named: bool) -> list[str]:
+def _lanes(log: Measured, top: int, layout: Layout) -> list[str]:
     """What left, and what came back."""
     scale = (layout.right - layout.left) / log.end_us
     parts = []
@@ -310,7 +309,6 @@ def _lanes(log: Measured, top: int, layout: Layout, named: bool) -> list[str]:
                 f"{format_bytes(copy.size_bytes)}, {copy.end_us - copy.begin_us:,} µs</title></rect>"
             )
         note = format_bytes(sum(copy.size_bytes for copy in copies))
-        note += f" {shorten(log.label, 8)}" if named else ""
         parts.append(f'<text x="{layout.right + 7}" y="{y + 14}">{escape(note)}</text>')
     return parts
 

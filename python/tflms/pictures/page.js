@@ -50,9 +50,9 @@
       for (let i = begin; i < end; i += 1) value = Math.max(value, values[i]);
       const y = (bottom - ((bottom - top) * Math.min(value, largest)) / largest).toFixed(1);
       const x = xOf(begin).toFixed(1);
-      path += (path ? "H" + x + "V" + y : "M" + x + " " + y) + "H" + xOf(end).toFixed(1);
+      path += path ? "H" + x + "V" + y : "M" + x + " " + y;
     }
-    return path;
+    return path + "H" + xOf(last).toFixed(1);
   };
 
   const drawCurve = (id, values, top, bottom, largest, floor) => {
@@ -96,7 +96,7 @@
     const size = ", " + bytes(swap[1]);
     const room = Math.floor((right - left - 8) / at.char) - size.length;
     text.setAttribute("x", ((left + right) / 2).toFixed(1));
-    text.textContent = room < Math.min(14, name.length) ? "" : shorten(name, room) + size;
+    text.textContent = room < Math.min(10, name.length) ? "" : shorten(name, room) + size;
   };
 
   const make = (parent, kind, attributes, text) => {
@@ -130,6 +130,7 @@
     drawCurve("host", curves.host, at.host_top, at.host_bottom, at.host_largest, 0);
     for (const group of get("bars").children) drawBar(group);
     for (const mark of svg.querySelectorAll(".mark")) {
+      mark.style.display = mark.dataset.at < from || mark.dataset.at > to ? "none" : "";
       const y = mark.getAttribute("transform").replace(")", "").split(" ")[1];
       mark.setAttribute("transform", "translate(" + xOf(Number(mark.dataset.at)).toFixed(1) + " " + y + ")");
     }
