@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Union
 
-from tflms import _keras, _tensorflow
+from tflms import _batch, _keras, _keras_steps, _tensorflow
 from tflms._budget import find_budget
 from tflms._errors import TflmsError
 from tflms._library import library
@@ -71,7 +71,8 @@ def enable(
         host_device: device of the swapped tensors, same job and task. Default ``CPU:0``.
         budget_bytes: device memory that a step may use. Default 0: the memory limit of the
             simulated GPU, or of the real one where it can be told, else not known.
-        batch_size: fills unknown first extents. Default 0: they stay unknown.
+        batch_size: fills unknown first extents of what a step is fed. Default 0: what Keras's data
+            says when ``fit`` opens it; elsewhere they stay unknown.
         safety: part of the budget that plans may fill. Default 0.95.
         planner: which planner chooses. Default ``level-distance``.
         swapout_threshold: swap tensors unused for more than this many levels. Default -1: found
@@ -122,8 +123,20 @@ def _plain(value: Any) -> Any:
     return value
 
 
+# The options of the last `enable()`, with the budget that was found.
+_in_force: dict[str, Any] = {}
+
+
+def _tell_batch_size(size: int) -> None:
+    """Sets the option for graphs from now on, unless the user has set it."""
+    if "batch_size" in _in_force or set_by_environment("batch_size") or not is_enabled():
+        return
+    library().configure(True, {**_in_force, "batch_size": size})
+
+
 def _enable(values: dict[str, Any]) -> None:
     """``enable`` with the options that were given."""
+    global _in_force
     plugin = library()
     before = plugin.settings()
     plugin.configure(True, values)  # raises on bad values, settings unchanged
@@ -131,7 +144,9 @@ def _enable(values: dict[str, Any]) -> None:
     if "budget_bytes" not in values and not set_by_environment("budget_bytes"):
         budget = find_budget(device_type)
         if budget:
-            plugin.configure(True, {**values, "budget_bytes": budget})
+            values = {**values, "budget_bytes": budget}
+            plugin.configure(True, values)
+    _in_force = values
     if not before["on"]:
         plugin.clear_reports()
     if device_type not in before["registered_device_types"]:
@@ -139,6 +154,8 @@ def _enable(values: dict[str, Any]) -> None:
         _check_registered(device_type)
     _tensorflow.warn_about_earlier_functions()
     _keras.turn_off_automatic_compilation()
+    _batch.watch(_tell_batch_size)
+    _keras_steps.take_steps_out_of_loops()
 
 
 def _check_registered(device_type: str) -> None:
@@ -159,6 +176,7 @@ def disable() -> None:
     """
     library().configure(False, {})
     _keras.restore_automatic_compilation()
+    _keras_steps.leave_steps_in_loops()
 
 
 def is_enabled() -> bool:

@@ -69,9 +69,11 @@ std::vector<Row> WhereRows() {
              "Device memory that one step may use, variables included. Nothing is done as long as "
              "the step fits; 0 means not known: then everything that is far is swapped. Too small "
              "a budget costs copies, too large a one ends in ResourceExhausted."),
-      Number("batch_size", &Options::batch_size, "items", 0, kMaxCount, "0 (unknown) .. 1000000",
-             "Stands in for a first extent that TensorFlow does not know. 0 leaves such tensors "
-             "unknown: they are reported and never swapped."),
+      Number(
+          "batch_size", &Options::batch_size, "items", 0, kMaxCount, "0 (unknown) .. 1000000",
+          "Stands in for the unknown first extent of what a step is fed, and for all that follows "
+          "from it. 0: what Keras's data says when fit opens it; elsewhere such tensors stay "
+          "unknown: they are reported, never counted and never swapped."),
       Number("safety", &Options::safety, "part", 0.1, 1.0, "0.1 .. 1",
              "Part of the budget that a plan may fill. The rest is for what no plan sees: "
              "workspace, fragmentation, tensors of unknown size. 1 trusts the plan entirely."),

@@ -279,6 +279,8 @@ Result<GraphDefImport> ImportGraphDef(std::string_view bytes, const ImportContex
 Result<TensorType> ParseTensorProperties(std::string_view bytes) {
   try {
     TensorType type;
+    // Inference adds extents one by one: of a scalar the shape is never mentioned. An unknown rank is.
+    if (!bytes.empty()) type.shape = Shape::Known({});
     FieldReader fields(bytes);
     while (fields.Next()) {
       if (fields.tag() == field::kTensorDtype) {

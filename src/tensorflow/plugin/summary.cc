@@ -26,7 +26,8 @@ std::string SummaryLine(const Report& report) {
   std::string line = report.graph;
   if (!report.device.empty()) line += " on " + report.device;
   if (report.outcome == Outcome::kRewritten) {
-    line += ": " + std::to_string(report.swapped_tensors) + " tensors (" +
+    line += ": " + std::to_string(report.swapped_tensors) +
+            (report.swapped_tensors == 1 ? " tensor (" : " tensors (") +
             FormatBytes(report.swap_out_bytes) + ") swapped";
     if (report.order_pinned) line += ", order pinned";
   } else {
