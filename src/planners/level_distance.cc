@@ -204,6 +204,10 @@ Candidate Search(const Problem& problem, const Course& course, const PlannerOpti
     }
     if (Late(options)) break;
   }
+  // Nothing fits: what does not lower the peak need not move.
+  if (!given && options.budget_bytes > 0 && best.peak_bytes > options.budget_bytes) {
+    RelaxPlan(problem, course.steps, best.peak_bytes, kMaxAhead, &best.plan);
+  }
   if (best.fits) best.peak_bytes = PlannedMemory(problem, best.plan).peak_bytes;
   best.swap_bytes = SwapBytes(problem, best.plan);
   return best;
