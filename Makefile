@@ -109,7 +109,7 @@ format: $(VENV)/.developer ## Formats C++ and Python
 .PHONY: lint
 lint: build $(VENV)/.developer ## Formatting, clang-tidy, ruff, mypy
 	clang-format --dry-run -Werror $(cxx_files)
-	clang-tidy -quiet -p build/dev $(filter src/%.cc,$(cxx_files))
+	clang-tidy -quiet -p build/dev $(filter-out src/tensorflow/sim_gpu/%,$(filter src/%.cc,$(cxx_files)))
 	$(VENV)/bin/ruff format --check python tests bench scripts examples
 	$(VENV)/bin/ruff check python tests bench scripts examples
 	$(VENV)/bin/mypy
