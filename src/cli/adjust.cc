@@ -5,14 +5,113 @@
 #include "src/cli/adjust.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <protozero/pbf_writer.hpp>
 #include <utility>
+#include <vector>
 
+#include "src/base/checked_math.h"
 #include "src/graph/laws.h"
+#include "src/graph/topology.h"
 #include "src/graph/verifier.h"
 #include "src/tensorflow/wire.h"
 
 namespace tflms::cli {
+namespace {
+
+constexpr std::array<std::string_view, 3> kReshapes = {"Reshape", "Squeeze", "ExpandDims"};
+
+// Operations whose first extent need not be that of their inputs.
+constexpr std::array<std::string_view, 36> kChangeExtent = {"Where",
+                                                            "Unique",
+                                                            "UniqueV2",
+                                                            "UniqueWithCounts",
+                                                            "Range",
+                                                            "Fill",
+                                                            "Tile",
+                                                            "Concat",
+                                                            "ConcatV2",
+                                                            "Pack",
+                                                            "Unpack",
+                                                            "Slice",
+                                                            "StridedSlice",
+                                                            "StridedSliceGrad",
+                                                            "Gather",
+                                                            "GatherV2",
+                                                            "GatherNd",
+                                                            "ScatterNd",
+                                                            "Transpose",
+                                                            "BroadcastTo",
+                                                            "DynamicPartition",
+                                                            "DynamicStitch",
+                                                            "BatchToSpaceND",
+                                                            "SpaceToBatchND",
+                                                            "BatchToSpace",
+                                                            "SpaceToBatch",
+                                                            "Split",
+                                                            "SplitV",
+                                                            "Pad",
+                                                            "PadV2",
+                                                            "MirrorPad",
+                                                            "OneHot",
+                                                            "Sum",
+                                                            "TensorListStack",
+                                                            "TensorListGetItem",
+                                                            "UnsortedSegmentSum"};
+
+template <size_t N>
+bool Contains(const std::array<std::string_view, N>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Which outputs of a graph had an unknown first extent: by node, by port.
+using Unknown = std::vector<std::vector<bool>>;
+
+Unknown FindUnknown(const Graph& graph) {
+  Unknown unknown(graph.nodes.size());
+  for (size_t id = 0; id < graph.nodes.size(); ++id) {
+    for (const OutputInfo& output : graph.nodes[id].outputs) {
+      const std::vector<int64_t>& extents = output.type.shape.extents;
+      unknown[id].push_back(!output.type.shape.rank_known ||
+                            (!extents.empty() && extents[0] == kUnknownExtent));
+    }
+  }
+  return unknown;
+}
+
+// The one first extent that all inputs have whose own was unknown; the batch for what is fed.
+int64_t FirstExtentPassedOn(const Graph& graph, const Node& node, const Unknown& unknown,
+                            int64_t batch_size) {
+  if (node.inputs.empty()) return node.Has(kSource) ? batch_size : kUnknownExtent;
+  if (node.op.starts_with("IteratorGetNext")) return batch_size;
+  if (Contains(kChangeExtent, node.op) || node.Has(kControlFlowFlags)) return kUnknownExtent;
+  int64_t passed = kUnknownExtent;
+  for (const Input& in : node.inputs) {
+    if (!unknown[static_cast<size_t>(in.node)][static_cast<size_t>(in.port)]) continue;
+    const std::vector<int64_t>& extents = graph.output(in).type.shape.extents;
+    if (extents.empty() || extents[0] == kUnknownExtent) return kUnknownExtent;
+    if (passed != kUnknownExtent && passed != extents[0]) return kUnknownExtent;
+    passed = extents[0];
+  }
+  return passed;
+}
+
+// The first extent of a reshape's result that keeps the number of elements; unknown when another
+// extent is, or the input's number.
+int64_t FirstExtentBySum(const Graph& graph, const Node& node,
+                         const std::vector<int64_t>& extents) {
+  if (node.inputs.empty()) return kUnknownExtent;
+  const std::optional<int64_t> elements = ElementCount(graph.output(node.inputs[0]).type.shape);
+  int64_t others = 1;
+  for (size_t i = 1; i < extents.size(); ++i) {
+    if (extents[i] <= 0) return kUnknownExtent;
+    others = SaturatingMul(others, extents[i]);
+  }
+  return elements && *elements % others == 0 ? *elements / others : kUnknownExtent;
+}
+
+}  // namespace
 
 std::string PlaceNodes(std::string_view graph_def, std::string_view device, int64_t* placed) {
   std::string out;
@@ -39,10 +138,16 @@ std::string PlaceNodes(std::string_view graph_def, std::string_view device, int6
 
 void FillBatch(int64_t batch_size, Graph* graph) {
   if (batch_size <= 0) return;
-  for (Node& node : graph->nodes) {
+  const Result<std::vector<NodeId>> order = TopologicalOrder(*graph);
+  if (!order.ok()) return;
+  const Unknown unknown = FindUnknown(*graph);
+  for (NodeId id : *order) {
+    Node& node = graph->node(id);
+    const int64_t passed = FirstExtentPassedOn(*graph, node, unknown, batch_size);
     for (OutputInfo& output : node.outputs) {
       std::vector<int64_t>& extents = output.type.shape.extents;
-      if (!extents.empty() && extents[0] == kUnknownExtent) extents[0] = batch_size;
+      if (extents.empty() || extents[0] != kUnknownExtent) continue;
+      extents[0] = Contains(kReshapes, node.op) ? FirstExtentBySum(*graph, node, extents) : passed;
     }
   }
 }

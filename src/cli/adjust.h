@@ -18,7 +18,13 @@ namespace tflms::cli {
 // functions do.
 std::string PlaceNodes(std::string_view graph_def, std::string_view device, int64_t* placed);
 
-// Unknown first extents become `batch_size`; 0 leaves them.
+// Gives unknown first extents their values, given the batch size; 0 leaves them all.
+//
+//   fed, or an argument   the batch size
+//   reshape               what keeps the number of elements
+//   other operations      the one value that all inputs have whose own first extent was unknown
+//
+// Left unknown behind operations that may change it (slices, concatenations, transpositions, ...).
 void FillBatch(int64_t batch_size, Graph* graph);
 
 // A copy keeps all bytes, so a swap node's tensor has the type of the one it copies.

@@ -37,7 +37,7 @@ std::string TypeText(const TensorType& type) {
   if (!type.shape.rank_known) text += "*";
   for (size_t i = 0; i < type.shape.extents.size(); ++i) {
     const int64_t extent = type.shape.extents[i];
-    text += (i == 0 ? "" : ",") + (extent == kUnknownExtent ? "?" : std::to_string(extent));
+    text += (i == 0 ? "" : ",") + (extent < 0 ? "?" : std::to_string(extent));
   }
   return text + "]";
 }
