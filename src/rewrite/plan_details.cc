@@ -56,8 +56,8 @@ void DescribeSwaps(const Graph& graph, const GraphFacts& facts, const ProblemMap
   report->swapped_tensors = static_cast<int64_t>(swapped.size());
 }
 
-// The peak that the allocator's own statistics will show, with rounding and with chunks that are
-// not split, in the run with the slowest copies.
+}  // namespace
+
 void DescribeAllocator(const Graph& graph, const Problem& problem, const Plan& plan,
                        Report* report) {
   constexpr int kSteps = 2;  // the second meets what the first left behind
@@ -74,8 +74,6 @@ void DescribeAllocator(const Graph& graph, const Problem& problem, const Plan& p
                           FormatBytes(replay.failed_bytes) + " at " + where +
                           " find no room in one piece: the step may run out of memory");
 }
-
-}  // namespace
 
 void DescribePlan(const Graph& graph, const GraphFacts& facts, const ProblemMap& map,
                   const Plan& plan, Report* report) {

@@ -19,6 +19,12 @@ namespace tflms {
 void DescribePlan(const Graph& graph, const GraphFacts& facts, const ProblemMap& map,
                   const Plan& plan, Report* report);
 
+// Fills allocator_peak_bytes: the peak that the allocator's own statistics will show, with rounding
+// and with chunks that are not split, in the run with the slowest copies. Adds a note when bytes
+// that fit the budget find no room in one piece.
+void DescribeAllocator(const Graph& graph, const Problem& problem, const Plan& plan,
+                       Report* report);
+
 }  // namespace tflms
 
 #endif  // TFLMS_REWRITE_PLAN_DETAILS_H_

@@ -180,7 +180,10 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
                          planner->plan(map.problem, PlannerOptionsFrom(options, deadline)));
   const std::string fault = CheckPlan(map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
-  if (plan.swaps.empty() && !plan.pin_order) return FinishUnchanged(options, report);
+  if (plan.swaps.empty() && !plan.pin_order) {
+    DescribeAllocator(*graph, map.problem, plan, report);
+    return FinishUnchanged(options, report);
+  }
   const Report without_plan = *report;
   DescribePlan(*graph, facts, map, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
