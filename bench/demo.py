@@ -9,7 +9,9 @@ process of its own:
     2. without tflms, on a device with room enough: what the step would need, and the loss to match;
     3. with tflms, on the capped device.
 
-Prints a table and writes a picture of device memory over one step.
+Prints a table and writes pictures of one step: measured device memory without and with tflms
+(memory.png), and the plan with what was measured as a picture (plan.png), as a page that opens offline
+(plan.html) and as a trace for Perfetto (plan.json).
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "python"))
 
 from harness import MIB, OFF, Job, Outcome, run_child
+from tflms.pictures import plot_measured
+from tflms.pictures.__main__ import main as pictures_command
 
 ROOM_BYTES = 8 << 30
 
@@ -37,14 +41,12 @@ class Run:
     title: str
     limit_bytes: int
     tflms: dict[str, Any] | str | None
+    log: Path
     outcome: Outcome | None = None
-    events: list[dict[str, Any]] | None = None
 
 
-def execute(run: Run, args: argparse.Namespace, folder: Path) -> None:
+def execute(run: Run, args: argparse.Namespace) -> None:
     print(f"\n{run.title}", flush=True)
-    log = folder / "events.json"
-    log.unlink(missing_ok=True)
     began = time.monotonic()
     run.outcome = run_child(
         Job(
@@ -54,12 +56,10 @@ def execute(run: Run, args: argparse.Namespace, folder: Path) -> None:
             sim={"memory_limit_bytes": run.limit_bytes},
             tflms=run.tflms,
             log_step=args.steps,
-            log_path=str(log),
+            log_path=str(run.log),
         ),
         progress=lambda line: print(f"  {line}", flush=True),
     )
-    if log.exists():
-        run.events = json.loads(log.read_text(encoding="utf-8"))
     if run.outcome.error:
         kind = "out of device memory" if run.outcome.out_of_memory else run.outcome.error
         print(f"  {kind}", flush=True)
@@ -110,53 +110,29 @@ def print_table(rows: list[list[str]]) -> None:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
 
 
-def curve(events: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """Time in parts of the step, and MiB in use on device 0 after each event."""
-    memory = [e for e in events if e["device"] == 0 and e["kind"] in ("ALLOCATE", "FREE")]
-    if not memory:
-        return [], []
-    start, end = memory[0]["time_us"], memory[-1]["time_us"]
-    span = max(1, end - start)
-    return (
-        [(e["time_us"] - start) / span for e in memory],
-        [e["in_use_bytes"] / MIB for e in memory],
+def draw_memory(without: Run, with_tflms: Run, limit_bytes: int, batch: int, path: Path) -> None:
+    """The picture of what was measured: memory in use over one step, both ways, and the limit."""
+    logs = {"without tflms": without.log, "with tflms": with_tflms.log}
+    plot_measured(
+        path,
+        {label: json.loads(log.read_text(encoding="utf-8")) for label, log in logs.items()},
+        limit_bytes=limit_bytes,
+        limit_name="capped device",
+        title=f"ResNet-50, 64x64 pixels, batch {batch}: one training step",
     )
 
 
-def draw(without: Run, with_tflms: Run, limit_bytes: int, batch: int, path: Path) -> None:
-    """The picture: memory in use over one step, both ways, and the limit."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    # Blue and orange of the Okabe-Ito palette: told apart by colour-blind people.
-    blue, orange, grey = "#0072B2", "#E69F00", "#444444"
-    figure, axes = plt.subplots(figsize=(9, 4.6), layout="constrained")
-    for run, colour, label in (
-        (without, blue, "without tflms, on a device without a limit"),
-        (with_tflms, orange, "with tflms, on the capped device"),
-    ):
-        x, y = curve(run.events or [])
-        axes.plot(x, y, color=colour, linewidth=1.4, label=label)
-        axes.fill_between(x, y, color=colour, alpha=0.12)
-    limit = limit_bytes / MIB
-    axes.axhline(
-        limit,
-        color=grey,
-        linestyle="--",
-        linewidth=1.2,
-        label=f"memory of the capped device: {limit:.0f} MiB",
-    )
-    axes.set_xlim(0, 1)
-    top = max([limit, *curve(without.events or [])[1]])
-    axes.set_ylim(0, top * 1.3)  # room for the legend
-    axes.set_xlabel("part of one training step")
-    axes.set_ylabel("device memory in use (MiB)")
-    axes.set_title(f"ResNet-50, 64x64 pixels, batch {batch}: one training step")
-    axes.legend(loc="upper left", frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=130)
+def draw_plan(with_tflms: Run, folder: Path, out: Path) -> list[Path]:
+    """Picture, page and trace of the training step's plan, with what was measured."""
+    plans = list(folder.glob("*.plan.json"))
+    if not plans:
+        return []
+    plan = max(plans, key=lambda path: path.stat().st_size)
+    paths = [out / f"plan.{suffix}" for suffix in ("png", "html", "json")]
+    words = [str(plan), f"--events=measured={with_tflms.log}"]
+    if pictures_command([*words, *(f"--out={path}" for path in paths)]) != 0:
+        raise SystemExit(f"{plan} cannot be drawn")
+    return paths
 
 
 def main() -> None:
@@ -169,20 +145,26 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     limit = args.memory_mib * MIB
     memory = f"{args.memory_mib} MiB of device memory"
-    runs = [
-        Run(f"1 of 3: without tflms, {memory}", limit, None),
-        Run("2 of 3: without tflms, a device without a limit", ROOM_BYTES, OFF),
-        Run(f"3 of 3: with tflms, {memory}", limit, {}),
-    ]
-    print(f"ResNet-50 on handwritten digits at 64x64x3, batch {args.batch}, {args.steps} steps")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        logs = [folder / f"events-{i}.json" for i in (1, 2, 3)]
+        swap = {"dump_dir": str(folder)}
+        runs = [
+            Run(f"1 of 3: without tflms, {memory}", limit, None, logs[0]),
+            Run("2 of 3: without tflms, a device without a limit", ROOM_BYTES, OFF, logs[1]),
+            Run(f"3 of 3: with tflms, {memory}", limit, swap, logs[2]),
+        ]
+        print(f"ResNet-50 on handwritten digits at 64x64x3, batch {args.batch}, {args.steps} steps")
         for run in runs:
-            execute(run, args, Path(folder))
-    print()
-    print_table([row(run, args) for run in runs])
-    picture = args.out / "memory.png"
-    draw(runs[1], runs[2], limit, args.batch, picture)
-    print(f"\npicture: {picture}")
+            execute(run, args)
+        print()
+        print_table([row(run, args) for run in runs])
+        pictures = []
+        if runs[1].log.exists() and runs[2].log.exists():
+            pictures = [args.out / "memory.png"]
+            draw_memory(runs[1], runs[2], limit, args.batch, pictures[0])
+            pictures += draw_plan(runs[2], folder, args.out)
+    print("\npictures: " + ", ".join(map(str, pictures)))
     outcomes = [run.outcome for run in runs if run.outcome is not None]
     if outcomes[2].error:
         raise SystemExit("the training with tflms ran out of memory")

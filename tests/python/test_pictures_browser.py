@@ -68,6 +68,12 @@ addEventListener("load", () => {
         if (wide > 1 && tall > 2) found.push(text + " meets " + other);
       }
     });
+    for (const text of root.querySelectorAll(".bar text")) {
+      const label = text.getBoundingClientRect();
+      const bar = text.parentNode.firstElementChild.getBoundingClientRect();
+      const fits = label.left >= bar.left && label.right <= bar.right;
+      if (text.textContent && !fits) found.push("wider than its bar: " + text.textContent);
+    }
     return found;
   };
   const seen = { faults, paths: paths() };

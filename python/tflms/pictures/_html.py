@@ -133,7 +133,7 @@ def _measured(picture: Picture) -> list[str]:
     if not logs:
         return []
     parts = ["<h2>Measured memory on the simulated device</h2>", '<ul class="peaks">']
-    for log, colour in zip(logs, style.MEASURED * len(logs)):
+    for log, colour in zip(logs, style.log_colours(len(logs))):
         line = f'<li><span class="key" style="background:{colour}"></span>{_text(log.label)}'
         if log.in_use_bytes:
             line += (

@@ -316,11 +316,11 @@ def _measured_memory(
     largest = max([limit_bytes, *(b for log in measured for b in log.in_use_bytes)])
     _frame(axes, byte_axis(largest, headroom=1.1), "device memory, measured")
     own_time = len(measured) == 1
-    for log, colour in zip(measured, style.MEASURED * len(measured)):
+    for log, colour in zip(measured, style.log_colours(len(measured))):
         scale = _scale(log, own_time)
         steps = [Step(s.begin / scale, s.end / scale, s.value) for s in log.steps(COLUMNS)]
         peak = f", peak {format_bytes(max(log.in_use_bytes, default=0))}"
-        _curve(axes, steps, colour, shorten(log.label, 40) + peak, 0.15)
+        _curve(axes, steps, colour, style.clip(log.label, 40) + peak, 0.15)
     _limit(axes, limit_bytes, limit_name)
     _time_axis(axes, measured, own_time)
     if is_last:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tflms._format import format_bytes
-from tflms.pictures._curve import pack_rows, shorten
+from tflms.pictures._curve import pack_rows
 from tflms.pictures._measured import Measured
 from tflms.pictures._plan import Plan, Span, Swap
 
@@ -21,7 +21,7 @@ AWAY = "#D9D9D9"
 ALWAYS = "#8C8C8C"  # variables and constants
 INK = "#222222"
 FAINT = "#E6E6E6"
-MEASURED = (AFTER, BEFORE, HOST, "#E69F00", COPY_OUT, "#000000")
+_MEASURED = (BEFORE, AFTER, HOST, "#E69F00", COPY_OUT, "#000000")
 
 MOST_BARS = 400
 MOST_ROWS = 100
@@ -94,11 +94,21 @@ def bars_title(plan: Plan, bars: Bars) -> str:
     return text + (f"; the {len(bars.bars):,} largest are drawn" if bars.hidden else "")
 
 
+def log_colours(count: int) -> list[str]:
+    """A colour for each log: a single one looks like what tflms predicts."""
+    return [AFTER] if count == 1 else [_MEASURED[i % len(_MEASURED)] for i in range(count)]
+
+
+def clip(label: str, limit: int) -> str:
+    """The label, or its begin and an ellipsis."""
+    return label if len(label) <= limit else label[: limit - 1] + "…"
+
+
 def copies_title(logs: Sequence[Measured], is_only: bool) -> str:
     """Heading of the lanes of copies; says whose they are when there are several logs."""
     if is_only:
         return "copies over the link, measured"
-    return "copies over the link: " + ", then ".join(shorten(log.label, 30) for log in logs)
+    return "copies over the link: " + ", then ".join(clip(log.label, 30) for log in logs)
 
 
 def column_note(plan: Plan, columns: int) -> str:

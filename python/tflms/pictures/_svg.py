@@ -272,7 +272,7 @@ def measured_svg(logs: Sequence[Measured], limit_bytes: int) -> str:
         'aria-label="Measured memory and copies">',
         *_grid(*place, 5),
     ]
-    for log, colour in zip(logs, style.MEASURED * len(logs)):
+    for log, colour in zip(logs, style.log_colours(len(logs))):
         path = step_path(log.steps(COLUMNS), 0, log.end_us, *place)
         area = (
             _closed(path, layout.device_bottom, layout.left + log.times_us[0] / log.end_us * 1032)
