@@ -3,13 +3,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from scripts import run_ok, run_script
-
-EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 # A step whose activations are far larger than its weights, on a device that cannot hold them.
 STEP = """
@@ -346,9 +340,3 @@ def test_environment_fault_is_one_line_and_no_end() -> None:
     lines = [line for line in result.stderr.splitlines() if line.startswith("tflms: TFLMS=1")]
     assert len(lines) == 1
     assert "TFLMS_SAFETY" in lines[0]
-
-
-@pytest.mark.parametrize("name", sorted(p.stem for p in EXAMPLES.glob("*.py")))
-def test_examples_run(name: str) -> None:
-    out = run_ok((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))
-    assert "rewritten on" in out
