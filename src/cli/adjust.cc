@@ -65,7 +65,7 @@ bool Contains(const std::array<std::string_view, N>& words, std::string_view wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Which outputs of a graph had an unknown first extent: by node, by port.
+// Which outputs of a graph have numbers and an unknown first extent: by node, by port.
 using Unknown = std::vector<std::vector<bool>>;
 
 Unknown FindUnknown(const Graph& graph) {
@@ -73,8 +73,9 @@ Unknown FindUnknown(const Graph& graph) {
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     for (const OutputInfo& output : graph.nodes[id].outputs) {
       const std::vector<int64_t>& extents = output.type.shape.extents;
-      unknown[id].push_back(!output.type.shape.rank_known ||
-                            (!extents.empty() && extents[0] == kUnknownExtent));
+      const bool open =
+          !output.type.shape.rank_known || (!extents.empty() && extents[0] == kUnknownExtent);
+      unknown[id].push_back(open && IsCopyable(output.type.dtype));
     }
   }
   return unknown;
@@ -85,7 +86,9 @@ int64_t FirstExtentPassedOn(const Graph& graph, const Node& node, const Unknown&
                             int64_t batch_size) {
   if (node.inputs.empty()) return node.Has(kSource) ? batch_size : kUnknownExtent;
   if (node.op.starts_with("IteratorGetNext")) return batch_size;
-  if (Contains(kChangeExtent, node.op) || node.Has(kControlFlowFlags)) return kUnknownExtent;
+  if (Contains(kChangeExtent, node.op) || node.Has(kControlFlowFlags | kCall)) {
+    return kUnknownExtent;
+  }
   int64_t passed = kUnknownExtent;
   for (const Input& in : node.inputs) {
     if (!unknown[static_cast<size_t>(in.node)][static_cast<size_t>(in.port)]) continue;

@@ -126,7 +126,6 @@ class FileReader {
     ImportContext context;
     context.device_type = settings_.options.device_type;
     context.host_device = settings_.options.host_device;
-    context.batch_size = settings_.options.batch_size;
     context.preserve = preserve;
     for (const std::string& name : settings_.fetch) {
       context.preserve.insert(name.substr(0, name.find(':')));

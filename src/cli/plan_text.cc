@@ -100,7 +100,7 @@ Verdict Judge(const Planned& planned, int64_t budget_bytes) {
 
 bool IsBad(Verdict verdict) {
   return verdict == Verdict::kCannotFit || verdict == Verdict::kNotFound ||
-         verdict == Verdict::kUnknown || verdict == Verdict::kDeclined;
+         verdict == Verdict::kDeclined;
 }
 
 void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Options& options,

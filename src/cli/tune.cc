@@ -103,7 +103,7 @@ void DescribeDevice(const PlannedGraph& graphs, const Planned& planned, const Op
     answer->text += FormatLine("note", Count(planned.map.unknown_size_tensors, "tensor") +
                                            " of unknown size are not counted");
   }
-  if (IsBad(verdict)) answer->exit = kNotSatisfied;
+  if (IsBad(verdict) || verdict == Verdict::kUnknown) answer->exit = kNotSatisfied;
 }
 
 Attempt<Answer> Run(const Arguments& arguments) {
@@ -137,7 +137,7 @@ Attempt<Answer> Run(const Arguments& arguments) {
 Command TuneCommand() {
   return {"tune",
           "Searches for settings that fit a budget: not needed, fits, or cannot fit",
-          "Exit status 1 when it cannot fit, or no plan that fits was found.\n"
+          "Exit status 1 when it cannot fit, no plan that fits was found, or it cannot be told.\n"
           "Example: tflms tune step.pb --budget-bytes 360MiB",
           {GraphArgument()},
           &Run};

@@ -108,12 +108,17 @@ def test_plan(small: Path) -> None:
     assert body(ok("plan", small, "--budget-bytes", "3.8MiB")) == PLANNED
 
 
-def test_tune_has_three_answers(small: Path) -> None:
+def test_tune_says_what_is_the_case(small: Path) -> None:
     assert "  not needed: everything fits 64.0 MiB\n" in ok(
         "tune", small, "--budget-bytes", "64MiB"
     )
     fits = ok("tune", small, "--budget-bytes", "3.8MiB")
     assert "  fits with these settings\n  --budget-bytes        3984588\n" in fits
+    small.write_text(SMALL.replace("a1 = Layer(a0) : f32[262144]", "a1 = Layer(a0) : f32[?]"))
+    unknown = run("tune", small, "--budget-bytes", "64MiB")
+    assert unknown.returncode == 1
+    assert "  cannot be told: some sizes are unknown; give --batch-size\n" in unknown.stdout
+    small.write_text(SMALL)
     cannot = run("tune", small, "--budget-bytes", "2MiB")
     assert cannot.returncode == 1
     assert "  cannot fit: floor is 3.0 MiB at b1\n" in cannot.stdout
