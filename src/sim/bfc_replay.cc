@@ -48,20 +48,20 @@ class Replayer {
   }
 
   BfcReplayResult Run(int64_t capacity_bytes, int steps, uint32_t seed) {
-    BfcModel model(capacity_bytes);
-    if (persistent_bytes_ > 0 && model.Allocate(persistent_bytes_) < 0) {
-      return {false, 0, 0, persistent_bytes_};
-    }
+    // Variables came first, many of them: they fill the region's start without gaps.
+    if (persistent_bytes_ > capacity_bytes) return {false, 0, 0, persistent_bytes_};
+    const int64_t held = (persistent_bytes_ + kBfcAlignment - 1) / kBfcAlignment * kBfcAlignment;
+    BfcModel model(capacity_bytes - held);
     for (int step = 0; step < steps; ++step) {
       // Every step of one run draws anew.
       Draw(seed == 0 ? 0 : seed * 1000 + static_cast<uint32_t>(step));
       for (size_t p = 0; p < workspace_.size(); ++p) {
         const int64_t failed_bytes = RunPosition(p, &model);
         if (failed_bytes == 0) continue;
-        return {false, model.peak_bytes(), static_cast<int32_t>(p), failed_bytes};
+        return {false, held + model.peak_bytes(), static_cast<int32_t>(p), failed_bytes};
       }
     }
-    return {true, model.peak_bytes(), -1, 0};
+    return {true, held + model.peak_bytes(), -1, 0};
   }
 
  private:

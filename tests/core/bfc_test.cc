@@ -110,5 +110,23 @@ TEST(Bfc, ReplaySaysWhereItFails) {
   EXPECT_EQ(small.failed_bytes, 1024);
 }
 
+TEST(Bfc, VariablesInReplaysTakeNoMoreThanTheyAre) {
+  // One chunk for all of them would be more than half of the region and swallow the rest.
+  Problem problem;
+  problem.ops.resize(2);
+  problem.successors = {{1}, {}};
+  problem.persistent_bytes = 60000;
+  ProblemBuffer& buffer = problem.buffers.emplace_back();
+  buffer.size_bytes = 20000;
+  buffer.producer = 0;
+  buffer.uses = {1};
+  const Plan plan{{0, 1}, true, {}};
+  const BfcReplayResult fits = ReplayBfc(problem, plan, 100000, 2, 0);
+  EXPECT_TRUE(fits.fits);
+  EXPECT_EQ(fits.peak_bytes, 235 * 256 + 155 * 256);  // the rest of the region is not split
+  EXPECT_FALSE(ReplayBfc(problem, plan, 79000, 2, 0).fits);
+  EXPECT_FALSE(ReplayBfc(problem, plan, 50000, 2, 0).fits);
+}
+
 }  // namespace
 }  // namespace tflms
