@@ -7,6 +7,7 @@ as a user would and leaves what it saw in the page, which the browser then print
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -115,10 +116,11 @@ def connections() -> Iterator[tuple[int, list[str]]]:
                     connection, _ = server.accept()
                 except OSError:
                     return
-                with connection:
+                with connection, contextlib.suppress(OSError):
                     connection.settimeout(5)
                     line = connection.recv(4096).decode(errors="replace").partition("\r")[0]
-                    if not OWN_REQUEST.search(line):
+                    # Browsers also connect ahead of time, and then ask for nothing.
+                    if line and not OWN_REQUEST.search(line):
                         asked.append(line)
 
         threading.Thread(target=serve, daemon=True).start()

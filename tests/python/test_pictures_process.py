@@ -76,14 +76,12 @@ def test_trace_agrees_with_report_and_log(seen: dict[str, Any]) -> None:
     def counter(name: str) -> list[int]:
         return [e["args"]["bytes"] for e in events if e["ph"] == "C" and e["name"] == name]
 
-    assert max(counter("device memory with tflms")) == seen["peak"]
-    assert max(counter("device memory in use")) == seen["in_use"]
+    assert max(counter("device, with tflms")) == seen["peak"]
+    assert max(counter("device, in use")) == seen["in_use"]
     # Every planned stay on the host is found in the log: it left, and it came back.
     arrows = {pid: [e for e in events if e["ph"] == "s" and e["pid"] == pid] for pid in (1, 2)}
-    assert len(arrows[1]) >= seen["tensors"] > 0
+    assert len({e["name"] for e in arrows[1]}) == seen["tensors"] > 0
     assert len(arrows[2]) == len(arrows[1])
-    outs = {e["name"] for e in events if e["ph"] == "X" and e["pid"] == 1 and e["tid"] >= 1000}
-    assert len(outs) == seen["tensors"]
 
 
 def test_picture(seen: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from pictures_data import MIB, REAL, by_hand, by_rule, events_by_hand, picture_of
 from tflms.pictures import _source, _trace
 
+OPERATIONS = _trace.FIRST_TRACK
 Trace = list[dict[str, Any]]
 
 
@@ -74,20 +75,20 @@ def test_counters_equal_the_timeline(picture: _source.Picture) -> None:
     steps = range(0, len(plan.points), max(1, len(plan.points) // 150))
     for i in {*steps, plan.peak_after, plan.peak_before, len(plan.points) - 1}:
         point, begin = plan.points[i], i * 1000
-        assert value_at(counters, "device memory with tflms", begin) == point.waiting_bytes
-        assert value_at(counters, "device memory with tflms", begin + 400) == point.running_bytes
-        assert value_at(counters, "device memory with tflms", begin + 999) == point.running_bytes
-        assert (
-            value_at(counters, "device memory without swaps", begin + 500) == point.unswapped_bytes
-        )
-        assert value_at(counters, "host memory of swapped tensors", begin + 500) == point.host_bytes
+        assert value_at(counters, "device, with tflms", begin) == point.waiting_bytes
+        assert value_at(counters, "device, with tflms", begin + 400) == point.running_bytes
+        assert value_at(counters, "device, with tflms", begin + 999) == point.running_bytes
+        assert value_at(counters, "device, without swaps", begin + 500) == point.unswapped_bytes
+        assert value_at(counters, "host, swapped tensors", begin + 500) == point.host_bytes
         assert value_at(counters, "budget", begin) == plan.budget_bytes
-    largest = max(e["args"]["bytes"] for e in counters if e["name"] == "device memory with tflms")
+    largest = max(e["args"]["bytes"] for e in counters if e["name"] == "device, with tflms")
     assert largest == max(plan.running)
 
 
 def test_operations_in_order(picture: _source.Picture) -> None:
-    events = [e for e in events_of(picture) if e["ph"] == "X" and (e["pid"], e["tid"]) == (1, 1)]
+    events = [
+        e for e in events_of(picture) if e["ph"] == "X" and (e["pid"], e["tid"]) == (1, OPERATIONS)
+    ]
     assert [e["name"] for e in events] == [p.node for p in picture.plan.points]
     assert [e["ts"] for e in events] == [i * 1000 + 400 for i in range(len(events))]
 
@@ -116,12 +117,12 @@ def test_copies_by_hand() -> None:
     copies = [
         (tracks[e["tid"]], e["name"], e["ts"], e["ts"] + e["dur"])
         for e in events
-        if e["ph"] == "X" and e["tid"] != 1
+        if e["ph"] == "X" and e["tid"] != OPERATIONS
     ]
     assert sorted(copies) == [
         ("copies back", "a/x:0", 3000, 3400),
         ("copies back", "a/x:0", 5000, 5400),
-        ("copies back 2", "b/<y>&:1", 5000, 5400),
+        ("copies back (2)", "b/<y>&:1", 5000, 5400),
         ("copies out", "a/x:0", 1000, 1400),
         ("copies out", "b/<y>&:1", 2000, 3400),
         ("leaving without a copy", "a/x:0", 4000, 4400),

@@ -25,9 +25,9 @@ Event = dict[str, Any]
 OP_US = 1000
 WAIT_US = round(WAIT * OP_US)
 PLAN_PROCESS = 1
-OPERATIONS = 1
-# First track of what goes one way; several when copies overlap.
-OUT_TRACKS, IN_TRACKS, FREE_TRACKS = 1000, 100_000, 200_000
+FIRST_TRACK = 101  # a track with its process's number would be shown as "main thread"
+WITH, WITHOUT, ON_HOST = "device, with tflms", "device, without swaps", "host, swapped tensors"
+IN_USE = "device, in use"
 
 
 def trace_text(picture: Picture) -> str:
@@ -57,22 +57,21 @@ def trace(picture: Picture) -> dict[str, Any]:
 
 
 class _Tracks:
-    """Names of processes and tracks, each once."""
+    """Names of processes and of their tracks, which are numbered as they come."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._seen: set[tuple[int, int]] = set()
+        self._last: dict[int, int] = {}
 
     def process(self, pid: int, name: str) -> None:
         self._add("process_name", pid, 0, {"name": name})
         self._add("process_sort_index", pid, 0, {"sort_index": pid})
 
-    def track(self, pid: int, tid: int, name: str) -> None:
-        if (pid, tid) in self._seen:
-            return
-        self._seen.add((pid, tid))
+    def track(self, pid: int, name: str) -> int:
+        tid = self._last[pid] = self._last.get(pid, FIRST_TRACK - 1) + 1
         self._add("thread_name", pid, tid, {"name": name})
         self._add("thread_sort_index", pid, tid, {"sort_index": tid})
+        return tid
 
     def _add(self, what: str, pid: int, tid: int, args: Event) -> None:
         self.events.append({"name": what, "ph": "M", "pid": pid, "tid": tid, "args": args})
@@ -101,7 +100,7 @@ def _flow(number: int, name: str, pid: int, leaving: Event, coming: Event) -> li
 
 def _operations(plan: Plan, named: _Tracks) -> Iterable[Event]:
     named.process(PLAN_PROCESS, f"plan: {plan.title}")
-    named.track(PLAN_PROCESS, OPERATIONS, "operations")
+    track = named.track(PLAN_PROCESS, "operations")
     for i, point in enumerate(plan.points):
         args = {
             "place": i,
@@ -111,7 +110,7 @@ def _operations(plan: Plan, named: _Tracks) -> Iterable[Event]:
             "host_bytes": point.host_bytes,
         }
         begin, end = i * OP_US + WAIT_US, (i + 1) * OP_US
-        yield _slice(point.node, PLAN_PROCESS, OPERATIONS, begin, end, args)
+        yield _slice(point.node, PLAN_PROCESS, track, begin, end, args)
 
 
 def _counters(plan: Plan) -> Iterable[Event]:
@@ -121,10 +120,10 @@ def _counters(plan: Plan) -> Iterable[Event]:
     for i, point in enumerate(plan.points):
         with_tflms.append((i * OP_US, point.waiting_bytes))
         with_tflms.append((i * OP_US + WAIT_US, point.running_bytes))
-    yield from _counter("device memory with tflms", PLAN_PROCESS, with_tflms, end)
+    yield from _counter(WITH, PLAN_PROCESS, with_tflms, end)
     for name, values in (
-        ("device memory without swaps", plan.unswapped),
-        ("host memory of swapped tensors", plan.host),
+        (WITHOUT, plan.unswapped),
+        (ON_HOST, plan.host),
     ):
         yield from _counter(name, PLAN_PROCESS, [(i * OP_US, v) for i, v in enumerate(values)], end)
     if plan.budget_bytes:
@@ -161,9 +160,9 @@ def _swaps(plan: Plan, named: _Tracks) -> Iterable[Event]:
         coming.append(_slice(swap.tensor, PLAN_PROCESS, 0, back, end, args))
     copied = [e for e, swap in zip(leaving, plan.swaps) if swap.copied]
     dropped = [e for e, swap in zip(leaving, plan.swaps) if not swap.copied]
-    _spread(copied, OUT_TRACKS, "copies out", PLAN_PROCESS, named)
-    _spread(dropped, FREE_TRACKS, "leaving without a copy", PLAN_PROCESS, named)
-    _spread(coming, IN_TRACKS, "copies back", PLAN_PROCESS, named)
+    _spread(copied, "copies out", PLAN_PROCESS, named)
+    _spread(dropped, "leaving without a copy", PLAN_PROCESS, named)
+    _spread(coming, "copies back", PLAN_PROCESS, named)
     for number, (out, back_in) in enumerate(zip(leaving, coming)):
         yield from (out, back_in)
         yield from _flow(number + 1, out["name"], PLAN_PROCESS, out, back_in)
@@ -183,13 +182,15 @@ def _swap_args(plan: Plan, swap: Swap) -> Event:
     }
 
 
-def _spread(slices: Sequence[Event], first: int, name: str, pid: int, named: _Tracks) -> None:
-    """Gives the slices tracks from number `first` on, so that none overlap."""
+def _spread(slices: Sequence[Event], name: str, pid: int, named: _Tracks) -> None:
+    """Gives the slices as many tracks as it takes that none overlap."""
     rows = pack_rows([(e["ts"], e["ts"] + e["dur"]) for e in slices], 0)
+    tracks = [
+        named.track(pid, name if row == 0 else f"{name} ({row + 1})")
+        for row in range(max(rows, default=-1) + 1)
+    ]
     for event, row in zip(slices, rows):
-        event["tid"] = first + row
-    for row in range(max(rows, default=-1) + 1):
-        named.track(pid, first + row, name if row == 0 else f"{name} {row + 1}")
+        event["tid"] = tracks[row]
 
 
 def _measured(log: Measured, plan: Plan, pid: int, named: _Tracks) -> Iterable[Event]:
@@ -197,11 +198,11 @@ def _measured(log: Measured, plan: Plan, pid: int, named: _Tracks) -> Iterable[E
     named.process(pid, f"{log.label}: {plan.title}")
     if log.times_us:
         values = list(zip(log.times_us, log.in_use_bytes))
-        yield from _counter("device memory in use", pid, values, log.end_us)
+        yield from _counter(IN_USE, pid, values, log.end_us)
     nodes = swapped_nodes(plan, log.copies)
     slices = [_copy_slice(copy, node, pid) for copy, node in zip(log.copies, nodes)]
-    for out, first, name in ((True, OUT_TRACKS, "copies out"), (False, IN_TRACKS, "copies back")):
-        _spread([e for e, c in zip(slices, log.copies) if c.out == out], first, name, pid, named)
+    for out, name in ((True, "copies out"), (False, "copies back")):
+        _spread([e for e, c in zip(slices, log.copies) if c.out == out], name, pid, named)
     yield from slices
     left: dict[str, Event] = {}
     number = pid * 1_000_000  # ids of arrows are the trace's, not the process's
