@@ -65,7 +65,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--json", type=Path, help="write the rows here")
     args = parser.parse_args()
-    print("model              device  outcome       swapped      predicted   measured   error  loss")
+    print(
+        "model              device  outcome       swapped      predicted   measured   error  loss"
+    )
     rows = []
     for model in args.models:
         plain = run(model, ROOM_BYTES, OFF, args.steps)

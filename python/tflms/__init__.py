@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DeviceStats",
-    "GraphStats",
     "EventKind",
+    "GraphStats",
     "KerasCallback",
     "KerasRecord",
     "MemoryEvent",

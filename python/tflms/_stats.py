@@ -125,7 +125,7 @@ class Stats:
                     f"{format_bytes(device.copied_in_bytes)} in in {device.copies_in}"
                 )
             if device.waits:
-                line += f"; {device.waits} requests waited {device.wait_us / 1e6:.1f} s for memory"
+                line += f"; {device.waits} requests waited {(device.wait_us or 0) / 1e6:.1f} s for memory"
             lines.append(line)
         for graph in self.graphs:
             lines.append(

@@ -87,9 +87,7 @@ trace(batch_size=1024)
 
 def results(code: str) -> list[str]:
     return [
-        line[len("RESULT ") :]
-        for line in run_ok(code).splitlines()
-        if line.startswith("RESULT ")
+        line[len("RESULT ") :] for line in run_ok(code).splitlines() if line.startswith("RESULT ")
     ]
 
 

@@ -14,7 +14,7 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("tests/text/*.m
 
 
 def core_tests() -> set[str]:
-    """"Suite.Test" of all core tests."""
+    """ "Suite.Test" of all core tests."""
     found = set()
     for path in ROOT.glob("tests/core/*_test.cc"):
         for match in re.finditer(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", path.read_text()):
@@ -47,7 +47,9 @@ def test_every_feature_of_earlier_versions_has_tests_that_exist() -> None:
             elif name.startswith("test_"):
                 there = name in python
             else:
-                there = any(re.fullmatch(name.replace(".", r"\.").replace("*", r"\w+"), t) for t in core)
+                there = any(
+                    re.fullmatch(name.replace(".", r"\.").replace("*", r"\w+"), t) for t in core
+                )
             if not there:
                 missing.append(name)
     assert not missing

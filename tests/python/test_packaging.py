@@ -42,7 +42,7 @@ def test_wheel_fits_every_python(wheel: Path) -> None:
 
 def test_wheel_holds_what_is_needed(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"tflms/libtflms.so", "tflms/py.typed", "tflms_autostart.pth"} <= names
+    assert {"tflms/libtflms.so", "tflms/tflms", "tflms/py.typed", "tflms_autostart.pth"} <= names
     sources = {Path(n).name for n in names if n.startswith("tflms/_sim_gpu_src/")}
     here = ROOT / "src" / "tensorflow" / "sim_gpu"
     assert sources == {p.name for p in here.iterdir() if p.suffix in (".cc", ".h")}
@@ -55,7 +55,11 @@ def test_metadata(wheel: Path) -> None:
     (name,) = [n for n in archive.namelist() if n.endswith("/METADATA")]
     metadata = archive.read(name).decode()
     assert "\nRequires-Python: >=3.9\n" in metadata
-    assert "\nRequires-Dist" not in metadata
+    # Nothing is needed: TensorFlow is the user's own, and pictures are an extra.
+    needs = [line for line in metadata.splitlines() if line.startswith("Requires-Dist")]
+    assert all('extra == "pictures"' in line for line in needs)
+    (scripts,) = [n for n in archive.namelist() if n.endswith("/entry_points.txt")]
+    assert "tflms = tflms._cli:main" in archive.read(scripts).decode()
 
 
 def test_plugin_exports_two_symbols_and_needs_no_tensorflow(wheel: Path, tmp_path: Path) -> None:
