@@ -3,6 +3,8 @@
 
     python examples/custom_loop.py
     python examples/custom_loop.py --without    # the same without tflms: runs out of memory
+
+`enable()` comes before the function first runs; nothing else changes.
 """
 
 import sys

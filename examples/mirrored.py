@@ -3,6 +3,9 @@
 
     python examples/mirrored.py
     python examples/mirrored.py --without    # the same without tflms: runs out of memory
+
+Gradients of both devices are added up between them, which one device's plan cannot see: the budget
+leaves room for that.
 """
 
 import sys
@@ -12,7 +15,7 @@ import tflms
 
 tflms.simulate_gpu(memory_limit_bytes=36 << 20, count=2)
 if "--without" not in sys.argv:
-    tflms.enable(budget_bytes=24 << 20)  # a step's graph does not show what is added up between them
+    tflms.enable(budget_bytes=24 << 20)
 
 import tensorflow as tf  # noqa: E402
 

@@ -3,6 +3,8 @@
 
     python examples/saved_model.py
     python examples/saved_model.py --without    # the same without tflms: runs out of memory
+
+The file holds the graph as it was written; tflms acts where the signature runs.
 """
 
 import sys
@@ -12,7 +14,7 @@ import tflms
 
 tflms.simulate_gpu(memory_limit_bytes=38 << 20)
 if "--without" not in sys.argv:
-    # Saving keeps copies of the weights on the device: leave room for them.
+    # The weights that were saved may still be on the device: leave room for them.
     tflms.enable(budget_bytes=30 << 20)
 
 import tensorflow as tf  # noqa: E402

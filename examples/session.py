@@ -3,6 +3,9 @@
 
     python examples/session.py
     python examples/session.py --without    # the same without tflms: runs out of memory
+
+The measured peak is asked of the simulated GPU here, since `tflms.stats()` asks TensorFlow's eager
+runtime, which a program of sessions only may never start.
 """
 
 import sys
@@ -38,5 +41,5 @@ with v1.Session(graph=graph) as session:
         print(f"step {step}: loss {value:.6f}")
 
 print(tflms.report())
-stats = gpu.stats()
-print(f"GPU:0: peak {stats.peak_in_use_bytes / 2**20:.1f} MiB of {stats.limit_bytes / 2**20:.1f} MiB")
+peak, limit = gpu.stats().peak_in_use_bytes / 2**20, gpu.memory_limit_bytes / 2**20
+print(f"GPU:0: peak {peak:.1f} MiB of {limit:.1f} MiB")

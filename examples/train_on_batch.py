@@ -3,6 +3,8 @@
 
     python examples/train_on_batch.py
     python examples/train_on_batch.py --without    # the same without tflms: runs out of memory
+
+Nothing has to be set: what a step may use is the memory of the device.
 """
 
 import sys
@@ -12,7 +14,7 @@ import tflms
 
 tflms.simulate_gpu(memory_limit_bytes=44 << 20)
 if "--without" not in sys.argv:
-    tflms.enable()  # what a step may use is the memory of the device
+    tflms.enable()
 
 import tensorflow as tf  # noqa: E402
 

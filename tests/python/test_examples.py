@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from scripts import run_ok, run_script
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
@@ -94,3 +98,39 @@ def test_example_needs_tflms(name: str) -> None:
     result = run_script(f"import sys\nsys.argv.append('--without')\n{code}")
     assert result.returncode != 0, result.stdout
     assert "ResourceExhausted" in result.stderr, result.stderr[-3000:]
+
+
+def test_walk_over_keras_applications(tmp_path: Path) -> None:
+    """Two small models train in less than they took without, with the same loss."""
+    page = tmp_path / "page.md"
+    program = EXAMPLES / "keras_applications.py"
+    arguments = ["--only", "MobileNet,MobileNetV2", "--batch", "8", "--write", str(page)]
+    result = subprocess.run(
+        [sys.executable, str(program), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={k: v for k, v in os.environ.items() if not k.startswith("TFLMS")},
+    )
+    assert result.returncode == 0, result.stdout + result.stderr[-3000:]
+    rows = re.findall(
+        r"^\| (\w+) \| [\d.]+ M \| (\d+) MiB \| (\d+) MiB \| (\d+) MiB \| (\d+) MiB "
+        r"\| (\d+) MiB \| yes \| equal \|$",
+        page.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert [row[0] for row in rows] == ["MobileNet", "MobileNetV2"], result.stdout
+    for without, floor, device, peak, moved in ([int(n) for n in row[1:]] for row in rows):
+        assert floor < device < without
+        assert device == pytest.approx(0.6 * without, abs=1)
+        assert 0 < peak <= device
+        assert moved > 0
+
+
+def test_walk_names_an_unknown_model() -> None:
+    """A name that Keras does not have ends the walk with the name."""
+    program = str(EXAMPLES / "keras_applications.py")
+    command = [sys.executable, program, "--only", "NoSuchNet"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert "NoSuchNet" in result.stderr
