@@ -27,7 +27,13 @@ ROOM_BYTES = 16 << 30
 
 
 class Search:
-    """The tries for one way of training (with or without tflms)."""
+    """The tries for one way of training (with or without tflms).
+
+    Attributes:
+        unit: what is made larger, in words.
+    """
+
+    unit = "batch"
 
     def __init__(self, args: argparse.Namespace, tflms: dict[str, Any] | str | None) -> None:
         self.args = args
@@ -53,12 +59,14 @@ class Search:
         began = time.monotonic()
         outcome = run_child(self.job(batch, self.args.memory_mib * MIB), timeout_s=3600)
         if outcome.error and not outcome.out_of_memory:
-            raise SystemExit(f"batch {batch} fails for another reason: {outcome.error}")
+            raise SystemExit(f"{self.unit} {batch} fails for another reason: {outcome.error}")
         self.outcomes[batch] = outcome
         peak = f"peak {outcome.peak_bytes / MIB:.0f} MiB"
         verdict = "out of memory" if outcome.error else f"fits, {peak}"
         name = "without" if self.tflms is None else "with   "
-        print(f"  {name} tflms, batch {batch:4}: {verdict} ({time.monotonic() - began:.0f} s)")
+        print(
+            f"  {name} tflms, {self.unit} {batch:4}: {verdict} ({time.monotonic() - began:.0f} s)"
+        )
         sys.stdout.flush()
         return not outcome.error
 

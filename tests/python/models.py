@@ -126,8 +126,13 @@ def resnet50_digits(batch: int = 64, image: int = 64) -> Training:
     return Training(step, lambda: [np.asarray(w) for w in model.get_weights()])
 
 
-def unet3d(batch: int = 2, size: int = 32, base: int = 8, levels: int = 3) -> Training:
-    """A 3D U-Net: two convolutions a level, skips from the way down to the way up."""
+def unet3d(
+    batch: int = 2, size: int = 32, base: int = 8, levels: int = 3, data: str = ""
+) -> Training:
+    """A 3D U-Net: two convolutions a level, skips from the way down to the way up.
+
+    `data` names a file of numpy's with ``images`` and ``labels``; without it images are random.
+    """
     keras = _keras()
     layers = keras.layers
 
@@ -151,13 +156,14 @@ def unet3d(batch: int = 2, size: int = 32, base: int = 8, levels: int = 3) -> Tr
         x = layers.Concatenate()([x, skips[level]])
         x = double(x, base << level)
     model = keras.Model(inputs, layers.Conv3D(1, 1, activation="sigmoid")(x))
-    images = _random(batch, size, size, size, 1)
+    if data:
+        with np.load(data) as arrays:
+            images, labels = arrays["images"], arrays["labels"]
+    else:
+        images = _random(batch, size, size, size, 1)
+        labels = (images > 0.5).astype(np.float32)
     return _keras_training(
-        model,
-        keras.optimizers.SGD(0.01),
-        keras.losses.BinaryCrossentropy(),
-        images,
-        (images > 0.5).astype(np.float32),
+        model, keras.optimizers.SGD(0.01), keras.losses.BinaryCrossentropy(), images, labels
     )
 
 
