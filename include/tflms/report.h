@@ -70,6 +70,8 @@ struct Report {
   // Predicted peak of the allocator's own count: with rounding and with chunks larger than asked
   // for. 0 when no plan was made; the budget when the replay found no room.
   int64_t allocator_peak_bytes = 0;
+  // The same when copies take next to no time; the truth lies between the two.
+  int64_t allocator_peak_fast_bytes = 0;
   int64_t floor_bytes = 0;      // persistent + largest working set: no swapping goes below
   std::string floor_node;       // the node with that working set
   int64_t host_peak_bytes = 0;  // predicted

@@ -43,7 +43,8 @@ class Report:
         reason: one sentence.
         device: the accelerator, in full; ``""`` when the graph has none.
         allocator_peak_bytes: predicted peak of the device allocator's own count, with rounding and
-            with chunks larger than asked for.
+            with chunks larger than asked for, when copies are as slow as the plan allows.
+        allocator_peak_fast_bytes: the same when copies take next to no time. The truth lies between.
         floor_bytes: no swapping gets the peak below this; ``floor_node`` is what needs it.
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
         skipped: tensors that were not swapped, by reason, largest first.
@@ -64,6 +65,7 @@ class Report:
     peak_bytes_before: int = 0
     peak_bytes_after: int = 0
     allocator_peak_bytes: int = 0
+    allocator_peak_fast_bytes: int = 0
     floor_bytes: int = 0
     floor_node: str = ""
     host_peak_bytes: int = 0

@@ -25,8 +25,8 @@ class DeviceStats:
         limit_bytes: size of the device's memory; ``None`` when it cannot be told.
         in_use_bytes: held by tensors now.
         peak_bytes: the most that was held at once, since the start or ``reset_peak()``.
-        predicted_peak_bytes: the largest that the rewritten graphs of this device should reach by
-            the same count; ``None`` when none was rewritten.
+        predicted_peak_bytes: the most that the rewritten graphs of this device reach by the same
+            count, however slow copies are; ``None`` when none was rewritten.
         largest_allocation_bytes: the largest single request.
         allocations: number of requests.
         waits, wait_us: requests that had to wait for memory, and for how long in sum.

@@ -66,6 +66,8 @@ void DescribeAllocator(const Graph& graph, const Problem& problem, const Plan& p
                                : SaturatingAdd(report->peak_bytes_after, report->peak_bytes_after);
   const BfcReplayResult replay = ReplayBfc(problem, plan, capacity, kSteps, 0);
   report->allocator_peak_bytes = replay.fits ? replay.peak_bytes : capacity;
+  const BfcReplayResult fast = ReplayBfc(problem, plan, capacity, kSteps, kFastCopies);
+  report->allocator_peak_fast_bytes = fast.fits ? fast.peak_bytes : capacity;
   if (replay.fits || report->peak_bytes_after > capacity) return;
   const std::string where = replay.failed_position < 0
                                 ? "the variables"

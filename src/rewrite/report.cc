@@ -101,6 +101,7 @@ std::string ReportToJson(const Report& report) {
       {"peak_bytes_before", report.peak_bytes_before},
       {"peak_bytes_after", report.peak_bytes_after},
       {"allocator_peak_bytes", report.allocator_peak_bytes},
+      {"allocator_peak_fast_bytes", report.allocator_peak_fast_bytes},
       {"floor_bytes", report.floor_bytes},
       {"floor_node", report.floor_node},
       {"host_peak_bytes", report.host_peak_bytes},

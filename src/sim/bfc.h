@@ -82,7 +82,9 @@ struct BfcReplayResult {
 // Replays `steps` runs of a pinned plan in a region of `capacity_bytes`. Persistent bytes lie at
 // the region's start. What a run leaves to chance is drawn from `seed`: how soon a swap-out ends
 // before the op that waits for it, and in which order the buffers that begin at one position ask
-// for their memory. Seed 0 is the run with the slowest copies, in the order of the buffers.
+// for their memory. Seed 0 is the run with the slowest copies, kFastCopies the one with copies that
+// take next to no time, both in the order of the buffers.
+inline constexpr uint32_t kFastCopies = 0xFFFFFFFF;
 BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes,
                           int steps, uint32_t seed);
 

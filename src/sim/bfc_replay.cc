@@ -54,7 +54,8 @@ class Replayer {
     BfcModel model(capacity_bytes - held);
     for (int step = 0; step < steps; ++step) {
       // Every step of one run draws anew.
-      Draw(seed == 0 ? 0 : seed * 1000 + static_cast<uint32_t>(step));
+      const bool drawn = seed != 0 && seed != kFastCopies;
+      Draw(drawn ? seed * 1000 + static_cast<uint32_t>(step) : seed);
       for (size_t p = 0; p < workspace_.size(); ++p) {
         const int64_t failed_bytes = RunPosition(p, &model);
         if (failed_bytes == 0) continue;
@@ -68,11 +69,17 @@ class Replayer {
   // What begins and ends at each position of one step.
   void Draw(uint32_t seed) {
     std::mt19937 random(seed);
+    const bool fast = seed == kFastCopies;
     for (size_t i = 0; i < stays_.size(); ++i) {
       const Stay& stay = stays_[i];
       to_[i] = stay.to;
       if (seed == 0 || !stay.until_sync || stay.from > stay.to) continue;
       if (stay.earliest_to >= stay.to) continue;
+      if (fast) {
+        // The op behind the last access starts beside the copy.
+        to_[i] = std::min(stay.to, stay.earliest_to + 1);
+        continue;
+      }
       const auto choices = static_cast<uint32_t>(stay.to - stay.earliest_to + 1);
       to_[i] -= static_cast<int32_t>(random() % choices);
     }
@@ -80,7 +87,7 @@ class Replayer {
         stays_, workspace_.size(), [&](size_t i) { return stays_[i].from; }, &begins_);
     Sort(
         stays_, workspace_.size(), [&](size_t i) { return to_[i]; }, &ends_);
-    if (seed == 0) return;
+    if (seed == 0 || fast) return;
     const auto item = [&](size_t p) {
       return begins_.items.begin() + static_cast<std::ptrdiff_t>(begins_.row[p]);
     };

@@ -77,15 +77,16 @@ Residency FindResidency(const Problem& problem, const Plan& plan,
       const SwapGap& gap = gaps[next];
       const int32_t back = position[Index(gap.back_for)];
       const int32_t leave = position[Index(gap.leave_after)];
-      const int32_t gone = on_host ? leave : gap.sync == kNoOp ? back : position[Index(gap.sync)] - 1;
+      const int32_t gone = on_host             ? leave
+                           : gap.sync == kNoOp ? back
+                                               : position[Index(gap.sync)] - 1;
       const int32_t again = position[Index(gap.trigger)] + 1;
       const bool until_sync = !on_host && gap.sync != kNoOp;
       on_host = true;
       host_until = back;
       if (gone >= again - 1) continue;  // no position without it
-      residency.on_device.push_back(
-          {self, from, gone, buffer.size_bytes, -1, false, from == first, until_sync,
-           std::max(from, leave)});
+      residency.on_device.push_back({self, from, gone, buffer.size_bytes, -1, false, from == first,
+                                     until_sync, std::max(from, leave)});
       from = again;
     }
     last_stay[id] = static_cast<int64_t>(residency.on_device.size());

@@ -7,7 +7,8 @@
 //   first gap of the buffer    until the op before `sync`; the whole gap when nobody waits
 //   later gaps                 until ai: the host has a copy already
 //   and it is back             from the op after `trigger`
-// A buffer that takes over another's memory starts where that one ends: the two never count at once.
+// A buffer that takes over another's memory starts where that one ends: the two never count at
+// once.
 
 #ifndef TFLMS_SIM_RESIDENCY_H_
 #define TFLMS_SIM_RESIDENCY_H_

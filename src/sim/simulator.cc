@@ -4,10 +4,10 @@
 //
 //   start(op) = max(end of the op before, arrivals of what comes back for op,
 //                   ends of the copies out that op waits for)
-//   copy out of x: asked for at the end of x's producer; copy in: at the end of its trigger, but not
-//   before the copy out has ended; each lane serves in the order of asking
-//   device bytes of x: from start(producer) to max(end of last access before the gap, end of the
-//   copy out); again from the asking of the copy in
+//   copy out of x: asked for at the end of x's producer; copy in: at the end of its trigger, but
+//   not before the copy out has ended; each lane serves in the order of asking device bytes of x:
+//   from start(producer) to max(end of last access before the gap, end of the copy out); again from
+//   the asking of the copy in
 //
 // Ops that are not on the device take no time on the compute lane.
 
@@ -112,8 +112,8 @@ class Run {
     }
     for (size_t gap : leave_[Index(op)]) {
       const BufferId id = plan_.swaps[gap].buffer;
-      device_.push_back({std::max(end, out_end_[Index(id)]),
-                         -problem_.buffers[Index(id)].size_bytes, op});
+      device_.push_back(
+          {std::max(end, out_end_[Index(id)]), -problem_.buffers[Index(id)].size_bytes, op});
     }
     for (const auto& [id, handed_on] : last_[Index(op)]) {
       const int64_t bytes = problem_.buffers[Index(id)].size_bytes;
@@ -142,9 +142,10 @@ class Run {
 
   // At equal times frees come first.
   static int64_t Peak(int64_t base, std::vector<MemoryEvent>* events, OpId* op) {
-    std::stable_sort(events->begin(), events->end(), [](const MemoryEvent& a, const MemoryEvent& b) {
-      return a.time_us != b.time_us ? a.time_us < b.time_us : a.bytes < 0 && b.bytes >= 0;
-    });
+    std::stable_sort(
+        events->begin(), events->end(), [](const MemoryEvent& a, const MemoryEvent& b) {
+          return a.time_us != b.time_us ? a.time_us < b.time_us : a.bytes < 0 && b.bytes >= 0;
+        });
     int64_t at = base, peak = base;
     for (const MemoryEvent& event : *events) {
       at = SaturatingAdd(at, event.bytes);

@@ -110,6 +110,26 @@ TEST(Bfc, ReplaySaysWhereItFails) {
   EXPECT_EQ(small.failed_bytes, 1024);
 }
 
+TEST(Bfc, FastCopiesFreeOneOperationAfterTheLastUse) {
+  // Buffer 0 leaves after op 0 and is waited for by op 3: until there with slow copies, during op 1
+  // with fast ones. Ops 1 and 2 make 1,024 bytes each, and op 2 works in 1,024 more.
+  Problem problem;
+  problem.ops.resize(5);
+  problem.ops[2].workspace_bytes = 1024;
+  problem.successors = {{1}, {2}, {3}, {4}, {}};
+  for (OpId producer : {0, 1, 2}) {
+    ProblemBuffer& buffer = problem.buffers.emplace_back();
+    buffer.size_bytes = 1024;
+    buffer.producer = producer;
+    buffer.uses = {4};
+    buffer.swappable = true;
+  }
+  const Plan plan{{0, 1, 2, 3, 4}, true, {{0, 0, 4, 3, 3}}};
+  ASSERT_EQ(CheckPlan(problem, plan), "");
+  EXPECT_EQ(ReplayBfc(problem, plan, 1 << 20, 1, 0).peak_bytes, 4 * 1024);
+  EXPECT_EQ(ReplayBfc(problem, plan, 1 << 20, 1, kFastCopies).peak_bytes, 3 * 1024);
+}
+
 TEST(Bfc, VariablesInReplaysTakeNoMoreThanTheyAre) {
   // One chunk for all of them would be more than half of the region and swallow the rest.
   Problem problem;
