@@ -121,7 +121,7 @@ def page(rows: list[tuple[str, ...]], args: argparse.Namespace, total: int, seco
     table = "\n".join(f"| {line} |" for line in lines)
     fit = sum(row[7] == "yes" for row in rows)
     can = sum(row[7] != "not simulated" for row in rows)
-    what = "all" if len(rows) == total else f"the first {len(rows)} of {total}"
+    what = "all" if len(rows) == total else f"{len(rows)} of the {total}"
     return f"""# Models of keras.applications
 
 <!-- Made by examples/keras_applications.py --write: do not edit. -->
