@@ -139,7 +139,7 @@ def bound(search: MriSearch, number: int, report: dict[str, Any], limit_bytes: i
 def find(args: argparse.Namespace, unit: str, folder: Path) -> Row:
     limit = args.memory_mib * MIB
     grain = args.grain if unit == "batch" else SIDE_GRAIN
-    first = 8 if unit == "batch" else 56
+    first = 8 if unit == "batch" else 60
     without = MriSearch(args, None, unit, folder).largest(first, grain)
     search = MriSearch(args, {}, unit, folder)
     best = search.largest(max(grain, 2 * without if unit == "batch" else without + grain), grain)
@@ -191,7 +191,7 @@ def page(text: str, args: argparse.Namespace, seconds: float) -> str:
 
 <!-- Made by bench/unet3d_mri.py --write: do not edit. -->
 
-A 3D U-Net of three levels and {8} base channels, batch normalisation, SGD, trained on cubes cut out of
+A 3D U-Net of three levels and 8 base channels, batch normalisation, SGD, trained on cubes cut out of
 `example4d.nii.gz` (two scans of a head, 128x96x24 voxels of 2x2x2.2 mm, part of the Python package
 nibabel) on a simulated GPU with {args.memory_mib} MiB. The label is which voxels are brighter than the mean of
 the head: the data are real, the task is not a medical one. A try fits when {args.steps} training steps run.
