@@ -68,9 +68,11 @@ void Describe(const Graph& graph, const Options& options, const ProblemMap& map,
   report->floor_bytes = floor.bytes;
   if (floor.op != kNoOp) report->floor_node = graph.node(floor.op).name;
   if (map.unknown_size_tensors > 0) {
+    const bool one = map.unknown_size_tensors == 1;
     report->notes.push_back(std::to_string(map.unknown_size_tensors) +
-                            " tensors have an unknown size and are not counted; set batch_size if "
-                            "only the first extent is missing");
+                            (one ? " tensor has" : " tensors have") + " an unknown size and " +
+                            (one ? "is" : "are") +
+                            " not counted; set batch_size if only the first extent is missing");
   }
   if (map.compiled_nodes > 0) {
     report->notes.push_back(
