@@ -12,6 +12,7 @@
 
 #include "src/base/text.h"
 #include "src/cli/command.h"
+#include "src/cli/output_file.h"
 #include "src/tensorflow/plugin/settings.h"
 
 namespace tflms::cli {
@@ -27,11 +28,11 @@ constexpr const char* kFooter =
     "arguments;\n"
     "3 a file cannot be read or written, or is no graph; 4 a fault of tflms itself.";
 
-int Print(const Answer& answer, bool json) {
+int Print(const Answer& answer, bool json, FILE* to = stdout) {
   std::string text = answer.text;
   if (json) text = answer.json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (std::fflush(stdout) != 0 || !written) return kNoInput;
+  const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size();
+  if (std::fflush(to) != 0 || !written) return kNoInput;
   return answer.exit;
 }
 
@@ -77,7 +78,9 @@ int RunCommand(const Command& command, Arguments* arguments) {
   const Status status = ResolveOptions(ReadEnvironment(), arguments);
   if (!status.ok()) return Fail({kUsage, status.message()});
   Attempt<Answer> answer = command.run(*arguments);
-  return answer.ok() ? Print(*answer, arguments->json) : Fail(answer.failure());
+  if (!answer.ok()) return Fail(answer.failure());
+  // `-o /dev/stdout`: what was written there stays by itself.
+  return Print(*answer, arguments->json, IsStandardOutput(arguments->out) ? stderr : stdout);
 }
 
 int Main(int argc, char** argv) {
