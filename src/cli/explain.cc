@@ -4,6 +4,7 @@
 // they are swapped or stay.
 
 #include <algorithm>
+#include <optional>
 
 #include "src/base/text.h"
 #include "src/cli/command.h"
@@ -154,10 +155,25 @@ std::string Similar(const GraphFile& file, const std::string& part) {
   return names;
 }
 
+// Whether the node has the output that the text behind its name asks for: "" (any), ":0", ":1".
+bool HasOutput(const Node& node, std::string_view output) {
+  if (output.empty()) return true;
+  const std::optional<int64_t> port = ParseInt64(output.substr(1));
+  return port && *port >= 0 && *port < static_cast<int64_t>(node.outputs.size());
+}
+
+Failure NoOutput(const GraphFile& file, const Node& node, std::string_view output) {
+  return {kUsage, file.path + ": node " + Quoted(node.name) + " has no output " +
+                      std::string(output.substr(1)) + "; it has " +
+                      Count(static_cast<int64_t>(node.outputs.size()), "output") +
+                      (node.outputs.empty() ? "" : ", numbered from 0")};
+}
+
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<GraphFile> file = Open(arguments, arguments.graph);
   if (!file.ok()) return file.failure();
   const std::string name = arguments.node.substr(0, arguments.node.find(':'));
+  const std::string output = arguments.node.substr(name.size());
   Answer answer;
   DescribeFile(*file, &answer);
   answer.json["nodes"] = Json::array();
@@ -170,6 +186,8 @@ Attempt<Answer> Run(const Arguments& arguments) {
     if (id == by_name.end()) {
       return Failure{kUsage, Quoted(name) + " was added by tflms: ask for the tensor it copies"};
     }
+    const Node& node = graphs->before.node(id->second);
+    if (!HasOutput(node, output)) return NoOutput(*file, node, output);
     if (file->units.size() > 1) answer.text += unit.name + ":\n";
     Json json = Explainer(*graphs, arguments.options, &answer).Explain(id->second);
     json["graph"] = unit.name;
@@ -185,7 +203,8 @@ Command ExplainCommand() {
   return {"explain",
           "Why the tensors of one node are swapped, or are not",
           "Example: tflms explain step.pb conv1/Relu --budget-bytes 4GiB",
-          {GraphArgument(), {"NODE", &Arguments::node, "", "The node's name", true}},
+          {GraphArgument(),
+           {"NODE", &Arguments::node, "", "The node's name, or one of its tensors, name:0", true}},
           &Run};
 }
 

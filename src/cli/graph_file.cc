@@ -5,6 +5,7 @@
 #include "src/cli/graph_file.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -52,9 +53,15 @@ Result<std::string> ReadFile(const std::string& path) {
   if (std::filesystem::is_directory(path, fault)) {
     return InvalidArgument("is a folder without a saved_model.pb");
   }
+  // read() says by its state what iterators over the buffer would throw.
   std::ifstream file(path, std::ios::binary);
-  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) return InvalidArgument("cannot be read");
+  std::string content;
+  std::array<char, size_t{1} << 16> part{};
+  while (file) {
+    file.read(part.data(), part.size());
+    content.append(part.data(), static_cast<size_t>(file.gcount()));
+  }
+  if (file.bad() || !file.eof()) return InvalidArgument("cannot be read");
   return content;
 }
 

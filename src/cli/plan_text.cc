@@ -123,8 +123,9 @@ void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Opti
   answer->text += FormatLine("peak", FormatBytes(planned.memory_as_it_came.peak_bytes) + " -> " +
                                          FormatBytes(planned.memory.peak_bytes));
   answer->text += FormatLine("floor", FormatBytes(planned.floor.bytes));
-  answer->text += FormatLine("swapped", Count(tensors, "tensor") + ", " + FormatBytes(out_bytes) +
-                                            " out, " + FormatBytes(in_bytes) + " in a run");
+  answer->text += FormatLine(graphs.rewritten_before ? "swapped before" : "swapped",
+                             Count(tensors, "tensor") + ", " + FormatBytes(out_bytes) + " out, " +
+                                 FormatBytes(in_bytes) + " in a run");
   answer->text += FormatLine("order pinned", planned.plan.pin_order ? "yes" : "no");
   answer->text += FormatLine("host peak", FormatBytes(planned.memory.host_peak_bytes));
   for (const std::string& note : planned.report.notes) answer->text += FormatLine("note", note);

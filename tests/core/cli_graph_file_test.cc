@@ -2,8 +2,15 @@
 //
 // Files read, rewritten and written again: untouched bytes stay, assumptions are not written.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -32,6 +39,10 @@ class CliGraphFile : public testing::Test {
   std::string Save(const std::string& name, std::string_view content) const {
     std::ofstream(Path(name), std::ios::binary) << content;
     return Path(name);
+  }
+  std::string Content(const std::string& name) const {
+    std::ifstream file(Path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
@@ -144,6 +155,64 @@ TEST_F(CliGraphFile, FilesAppearWholeOrNotAtAll) {
   EXPECT_FALSE(fs::exists(folder_ / "new" / "fingerprint.pb"));
   EXPECT_FALSE(WriteSavedModel(Path("model"), Path("new"), "content").ok()) << "is there already";
   EXPECT_EQ(Names().size(), 3u);
+}
+
+TEST_F(CliGraphFile, LinksAreFollowedAndStay) {
+  Save("file", "old");
+  fs::permissions(folder_ / "file", fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("file", folder_ / "near");
+  fs::create_symlink(folder_ / "near", folder_ / "far");
+  fs::create_symlink("later", folder_ / "dangling");
+  fs::create_symlink("loop", folder_ / "loop");
+  ASSERT_TRUE(WriteWhole(Path("far"), "new").ok());
+  EXPECT_EQ(Content("file"), "new");
+  EXPECT_EQ(fs::status(folder_ / "file").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(WriteWhole(Path("dangling"), "made").ok());
+  EXPECT_EQ(Content("later"), "made");
+  EXPECT_FALSE(WriteWhole(Path("loop"), "x").ok());
+  for (const char* link : {"near", "far", "dangling", "loop"}) {
+    EXPECT_TRUE(fs::is_symlink(folder_ / link)) << link;
+  }
+  EXPECT_EQ(Names().size(), 6u) << "nothing is left beside them";
+  Save("saved_model.pb", "old");
+  fs::create_symlink("model", folder_ / "to-model");
+  fs::create_directories(folder_ / "from");
+  ASSERT_TRUE(WriteSavedModel(Path("from"), Path("to-model/"), "content").ok());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "to-model"));
+  EXPECT_EQ(Content("model/saved_model.pb"), "content");
+}
+
+TEST_F(CliGraphFile, PipesAreWrittenIntoAndSocketsRefused) {
+  const std::string pipe = Path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ASSERT_TRUE(WriteWhole(pipe, "through").ok());
+  std::array<char, 16> got{};
+  EXPECT_EQ(::read(reader, got.data(), got.size()), 7);
+  EXPECT_STREQ(got.data(), "through");
+  ::close(reader);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const std::string name = Path("s");
+  ASSERT_LT(name.size(), sizeof(address.sun_path));
+  std::copy(name.begin(), name.end(), address.sun_path);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const Status status = WriteWhole(name, "x");
+  ::close(socket);
+  EXPECT_NE(status.message().find("neither a file nor a pipe"), std::string::npos);
+  EXPECT_TRUE(fs::is_socket(name));
+}
+
+// Reading /proc/self/mem from its start fails with an I/O error.
+TEST_F(CliGraphFile, AFileThatCannotBeReadIsAnErrorThatNamesIt) {
+  const Result<GraphFile> file = ReadGraphFile("/proc/self/mem", {});
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().message(), "/proc/self/mem: cannot be read");
 }
 
 }  // namespace
