@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "src/base/bytes_text.h"
@@ -197,6 +199,27 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   return Finish(Outcome::kRewritten, RewrittenReason(plan, *report), report);
 }
 
+// "GPU" for ".../device:GPU:0", the name itself where it is not of that form.
+std::string DeviceType(const std::string& name) {
+  constexpr std::string_view kBefore = "device:";
+  const size_t at = name.rfind(kBefore);
+  if (at == std::string::npos) return name;
+  const std::string type = name.substr(at + kBefore.size());
+  return type.substr(0, type.find(':'));
+}
+
+// Why a graph without an accelerator of that type is left alone, and which types it has.
+std::string NoAcceleratorReason(const Graph& graph, const std::string& wanted) {
+  std::set<std::string> types;
+  for (const Node& node : graph.nodes) {
+    if (node.device != kNoDevice) types.insert(DeviceType(graph.devices[Index(node.device)].name));
+  }
+  std::string found;
+  for (const std::string& type : types) found += (found.empty() ? "" : ", ") + type;
+  return "no operation is placed on a device of type " + wanted + "; " +
+         (found.empty() ? "none is placed anywhere" : "the graph's operations are on " + found);
+}
+
 }  // namespace
 
 Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
@@ -232,7 +255,7 @@ Result<std::vector<Report>> Rewrite(const Options& options, const std::string& g
     report.graph = graph_name;
     report.nodes = graph->size();
     report.outcome = Outcome::kNothingToSwap;
-    report.reason = "no operation is placed on a device of type " + options.device_type;
+    report.reason = NoAcceleratorReason(before, options.device_type);
     reports.push_back(std::move(report));
   }
   return reports;
