@@ -84,17 +84,21 @@ struct OptionInfo {
 // All options in the order of the struct.
 const std::vector<OptionInfo>& OptionTable();
 
-// Sets one option from text. Unknown names and values out of range are errors that list what is
-// allowed; `options` is then unchanged.
+// Sets one option from text; rows of unit "bytes" also take units, "360 MiB" (see ParseBytes).
+// Unknown names and values out of range are errors that list what is allowed; `options` is then
+// unchanged.
 Status SetOption(std::string_view name, std::string_view value, Options* options);
 
 // The option's present value as text, "" when the name is unknown.
 std::string GetOption(const Options& options, std::string_view name);
 
-// Options from the environment: every TFLMS_<NAME> that names an option. Other TFLMS_ variables
-// are left alone. `environment` is a list of (name, value).
+// Options from the environment: every TFLMS_<NAME> that names an option and is not empty. Other
+// TFLMS_ variables are left alone. `environment` is a list of (name, value).
 Status SetOptionsFromEnvironment(
     const std::vector<std::pair<std::string, std::string>>& environment, Options* options);
+
+// What no option can tell on its own, once all are set: lb <= ub.
+Status CheckOptions(const Options& options);
 
 }  // namespace tflms
 

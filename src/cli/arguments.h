@@ -37,11 +37,6 @@ struct Arguments {
 // "swapout_threshold" -> "--swapout-threshold".
 std::string FlagName(std::string_view option);
 
-// "360MiB", "4 GiB", "1.5GB", "1000" -> the number of bytes as text; other texts come back as they
-// are, for SetOption to complain about. Units: B, kB, KB, MB, GB, TB (1000s), KiB, MiB, GiB, TiB
-// (1024s) and K, M, G, T (1024s), in any case.
-std::string BytesText(std::string_view text);
-
 // One argument of a subcommand: what it is called, what it says, and where its value goes.
 struct ArgumentInfo {
   std::string names;  // "GRAPH" for a place, "-o,--out" for a flag

@@ -5,8 +5,10 @@
 #include "tflms/options.h"
 
 #include <charconv>
+#include <optional>
 #include <variant>
 
+#include "src/base/bytes_text.h"
 #include "src/planners/planner.h"
 #include "src/rewrite/level_slices.h"
 
@@ -24,6 +26,7 @@ struct Row {
   std::string range;                 // for people
   std::string help;
   Status (*check)(const std::string& value) = nullptr;  // strings: what is wrong with it
+  bool zero = true;                                     // numbers: whether 0 is allowed
 };
 
 constexpr double kMaxCount = 1e6;
@@ -41,16 +44,22 @@ std::string Join(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
+// A number that may be -1 or 1 and more, but not 0.
+Row AutoOrPositive(Row row) {
+  row.zero = false;
+  return row;
+}
+
 Row Number(std::string name, Member member, std::string unit, double low, double high,
            std::string range, std::string help) {
   return {std::move(name),  member,          std::move(unit), low, high, {},
-          std::move(range), std::move(help), nullptr};
+          std::move(range), std::move(help), nullptr,         true};
 }
 
 Row Choice(std::string name, Member member, std::vector<std::string> choices, std::string help) {
   std::string range = Join(choices, " | ");
-  return {std::move(name),  member,          "",     0, 0, std::move(choices),
-          std::move(range), std::move(help), nullptr};
+  return {std::move(name),  member,          "",      0,   0, std::move(choices),
+          std::move(range), std::move(help), nullptr, true};
 }
 
 Row Text(std::string name, Member member, std::string range, std::string help,
@@ -92,10 +101,11 @@ std::vector<Row> WhatRows() {
              "-1 (auto), 0 .. 1000000",
              "Later uses no further apart than this share one swap-in. 0 brings the tensor back "
              "for every use; a large value keeps it once it is back. Auto is the threshold."),
-      Number("swapin_ahead", &Options::swapin_ahead, "levels", -1, kMaxCount,
-             "-1 (auto), 1 .. 1000000",
-             "Start the copy back this many levels before the use. 1 costs waiting but no memory; "
-             "larger values hide the copy and hold the memory longer. Auto takes what fits."),
+      AutoOrPositive(Number(
+          "swapin_ahead", &Options::swapin_ahead, "levels", -1, kMaxCount,
+          "-1 (auto), 1 .. 1000000",
+          "Start the copy back this many levels before the use. 1 costs waiting but no memory; "
+          "larger values hide the copy and hold the memory longer. Auto takes what fits.")),
       Number("sync_mode", &Options::sync_mode, "", -1, 3, "-1 (auto) | 0 | 1 | 2 | 3",
              "Who waits for copies. 1: an operation waits until a swap-out before it has freed its "
              "memory. 2: the operation before a reader waits until the swap-in has begun. 3: both. "
@@ -239,7 +249,14 @@ bool Parse(std::string_view text, T* value) {
 Status SetNumber(const Row& row, std::string_view value, Options* options) {
   if (const auto* member = std::get_if<int64_t Options::*>(&row.member)) {
     int64_t number = 0;
-    if (!Parse(value, &number)) return BadValue(row, value);
+    if (row.unit == "bytes") {
+      const std::optional<int64_t> bytes = ParseBytes(value);
+      if (!bytes) return BadValue(row, value);
+      number = *bytes;
+    } else if (!Parse(value, &number)) {
+      return BadValue(row, value);
+    }
+    if (number == 0 && !row.zero) return BadValue(row, value);
     const double as_double = static_cast<double>(number);
     if (as_double < row.low || as_double > row.high) return BadValue(row, value);
     options->** member = number;
@@ -307,7 +324,7 @@ Status SetOptionsFromEnvironment(
   Options changed = *options;
   for (const auto& [variable, value] : environment) {
     for (const Row& row : Rows()) {
-      if (variable != EnvironmentName(row.name)) continue;
+      if (variable != EnvironmentName(row.name) || value.empty()) continue;
       const Status status = SetOption(row.name, value, &changed);
       if (!status.ok()) return InvalidArgument(variable + ": " + status.message());
     }
@@ -317,3 +334,10 @@ Status SetOptionsFromEnvironment(
 }
 
 }  // namespace tflms
+Status CheckOptions(const Options& options) {
+  if (options.lb <= options.ub) return Status();
+  return InvalidArgument(
+      "options lb and ub: expected lb <= ub, found lb = " + std::to_string(options.lb) +
+      ", ub = " + std::to_string(options.ub) + "; set both");
+}
+

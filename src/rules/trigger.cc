@@ -126,8 +126,8 @@ class Triggers {
 
 Result<RuleEffect> Apply(const SwapRequest& request, RewriteState* state) {
   if (request.lb < 1 || request.ub < request.lb) {
-    return InvalidArgument("rule trigger: expected 1 <= lb <= ub, found lb = " +
-                           std::to_string(request.lb) + ", ub = " + std::to_string(request.ub));
+    return InvalidArgument("expected 1 <= lb <= ub, found lb = " + std::to_string(request.lb) +
+                           ", ub = " + std::to_string(request.ub));
   }
   return Triggers(request, state).Run();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags of the command: one for each option, sizes with units, and who wins.
+// Flags of the command: one for each option, and who wins.
 
 #include <gtest/gtest.h>
 
@@ -24,29 +24,6 @@ TEST(CliArguments, EveryOptionHasAFlagThatSetsIt) {
   }
 }
 
-TEST(CliArguments, SizesTakeUnits) {
-  const std::pair<const char*, const char*> kCases[] = {
-      {"1000", "1000"},
-      {"360MiB", "377487360"},
-      {"4 GiB", "4294967296"},
-      {"1.5GB", "1500000000"},
-      {"2k", "2048"},
-      {"2kB", "2000"},
-      {"1tib", "1099511627776"},
-      {"7B", "7"},
-      {"-1", "-1"},
-      // What is no size stays what it is, for the option to refuse.
-      {"MiB", "MiB"},
-      {"1XiB", "1XiB"},
-      {"1MiBs", "1MiBs"},
-      {"1e30GiB", "1e30GiB"},
-      {"-1MiB", "-1MiB"},
-      {"", ""},
-      {"9000000TiB", "9000000TiB"},
-  };
-  for (const auto& [text, bytes] : kCases) EXPECT_EQ(BytesText(text), bytes) << text;
-}
-
 TEST(CliArguments, AFlagBeatsTheEnvironmentAndThatTheDefault) {
   Arguments arguments;
   const Environment environment = {{"TFLMS_BUDGET_BYTES", "5"}, {"TFLMS_LB", "3"}};
@@ -64,6 +41,13 @@ TEST(CliArguments, BadValuesNameTheFlagAndTheRange) {
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.message().find("--lb"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("1 .. 1000000"), std::string::npos) << status.message();
+}
+
+TEST(CliArguments, BoundsThatExcludeEachOtherAreRefused) {
+  Arguments arguments;
+  arguments.option_flags["ub"] = "2";
+  const Status status = ResolveOptions({{"TFLMS_LB", "10"}}, &arguments);
+  EXPECT_NE(status.message().find("lb = 10, ub = 2"), std::string::npos) << status.message();
 }
 
 }  // namespace

@@ -65,6 +65,19 @@ TEST(PluginSettings, BadEnvironmentIsAnErrorInBothWays) {
   EXPECT_FALSE(SettingsFromJson(true, "", environment).ok());
 }
 
+TEST(PluginSettings, BoundsThatExcludeEachOtherAreRefusedWhereverTheyCome) {
+  const auto fault = [](const Result<Settings>& settings) {
+    return settings.ok() ? "taken" : settings.status().message();
+  };
+  for (const std::string& text :
+       {fault(SettingsFromJson(true, R"({"lb": 10, "ub": 2})", {})),
+        fault(SettingsFromJson(true, R"({"ub": 2})", {{"TFLMS_LB", "10"}})),
+        fault(SettingsFromJson(true, "", {{"TFLMS_LB", "10"}, {"TFLMS_UB", "2"}})),
+        fault(SettingsFromEnvironment({{"TFLMS_LB", "10"}, {"TFLMS_UB", "2"}}))}) {
+    EXPECT_NE(text.find("lb = 10, ub = 2"), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tflms
 

@@ -58,6 +58,7 @@ Result<Settings> SettingsFromEnvironment(const Environment& environment) {
     TFLMS_ASSIGN_OR_RETURN(settings.on, ParseSwitch(value));
   }
   TFLMS_RETURN_IF_ERROR(SetOptionsFromEnvironment(environment, &settings.options));
+  TFLMS_RETURN_IF_ERROR(CheckOptions(settings.options));
   return settings;
 }
 
@@ -65,8 +66,8 @@ Result<Settings> SettingsFromJson(bool on, std::string_view json, const Environm
   Settings settings;
   settings.on = on;
   TFLMS_RETURN_IF_ERROR(SetOptionsFromEnvironment(environment, &settings.options));
-  if (json.empty()) return settings;
-  const nlohmann::json object = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json object =
+      nlohmann::json::parse(json.empty() ? "{}" : json, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
     return InvalidArgument("options: expected a JSON object, found `" + std::string(json) + "`");
   }
@@ -75,6 +76,7 @@ Result<Settings> SettingsFromJson(bool on, std::string_view json, const Environm
     TFLMS_ASSIGN_OR_RETURN(const std::string text, ValueText(name, value));
     TFLMS_RETURN_IF_ERROR(SetOption(name, text, &settings.options));
   }
+  TFLMS_RETURN_IF_ERROR(CheckOptions(settings.options));
   return settings;
 }
 
