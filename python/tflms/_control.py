@@ -10,7 +10,8 @@ from tflms import _batch, _keras, _keras_steps, _tensorflow
 from tflms._budget import find_budget
 from tflms._errors import TflmsError
 from tflms._library import library
-from tflms._options import set_by_environment
+from tflms._options import set_by_environment, warn_about_unknown_variables
+from tflms._values import plain_value
 
 # A list of words, or one text with commas between them.
 Words = Union[str, Collection[str]]
@@ -64,7 +65,8 @@ def enable(
     them; an explicit ``jit_compile=True`` is left alone and shows up in ``tflms.report()``.
 
     ``None`` stands for the environment variable ``TFLMS_<NAME>`` or, when that is not set, for the
-    default. ``print(tflms.options())`` shows all options with range and present value.
+    default. ``print(tflms.options())`` shows all options with range and present value. Options in
+    bytes also take text with a unit, ``"360 MiB"`` or ``"4GB"``, here and in the environment.
 
     Args:
         device_type: accelerator type, as in ``/device:GPU:0``. Default ``GPU``.
@@ -109,18 +111,9 @@ def enable(
         TflmsError: TensorFlow is missing, broken or older than 2.13.
     """
     given = locals()
-    values = {name: _plain(value) for name, value in given.items() if value is not None}
+    values = {name: plain_value(name, v) for name, v in given.items() if v is not None}
     _tensorflow.require()
     _enable(values)
-
-
-def _plain(value: Any) -> Any:
-    """The value as the table takes it: lists as text with commas, truth as yes and no."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return ",".join(sorted(value) if isinstance(value, (set, frozenset)) else value)
-    return value
 
 
 # The options of the last `enable()`, with the budget that was found.
@@ -153,6 +146,7 @@ def _enable(values: dict[str, Any]) -> None:
         _tensorflow.load_plugin(plugin.path)
         _check_registered(device_type)
     _tensorflow.warn_about_earlier_functions()
+    warn_about_unknown_variables()
     _keras.turn_off_automatic_compilation()
     _batch.watch(_tell_batch_size)
     _keras_steps.take_steps_out_of_loops()

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import textwrap
+import warnings
 from dataclasses import dataclass
 from typing import Union
 
 from tflms._library import library
+from tflms._simulated_gpu_settings import ENVIRONMENT as SIMULATED_GPU_VARIABLES
 
 OptionValue = Union[int, float, str]
 
@@ -94,3 +97,18 @@ def options() -> OptionTable:
 def set_by_environment(name: str) -> bool:
     """Whether the environment sets the option of that name."""
     return bool(os.environ.get("TFLMS_" + name.upper()))
+
+
+def warn_about_unknown_variables() -> None:
+    """Warns of each ``TFLMS_`` variable in the environment that nothing reads, a misspelt one."""
+    known = ["TFLMS_" + row["name"].upper() for row in library().option_table()]
+    known += SIMULATED_GPU_VARIABLES
+    for variable in sorted(os.environ):
+        if variable.startswith("TFLMS_") and variable not in known:
+            nearest = difflib.get_close_matches(variable, known, n=1, cutoff=0.0)[0]
+            warnings.warn(
+                f"environment variable {variable} has no effect: there is no such option; the "
+                f"nearest name is {nearest}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
