@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from tflms._errors import TflmsError
 
@@ -143,6 +145,34 @@ def content_path(path: str) -> Path:
     return Path(path)
 
 
+def read_file(path: Path) -> bytes:
+    """What is in the file.
+
+    Raises:
+        TflmsError: it cannot be read; the message names it.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise TflmsError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file as a whole or not at all; behind a link, and into what is no file."""
+    if path.exists() and not path.is_file():
+        path.write_text(text)
+        return
+    target = path.resolve()
+    beside = target.with_name(f"{target.name}.tflms-{os.getpid()}")
+    try:
+        beside.write_text(text)
+        if target.exists():
+            shutil.copymode(target, beside)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def is_protobuf_text(content: bytes) -> bool:
     """Whether this is protobuf's text format (not the text form of tflms)."""
     head = b"\n" + content
@@ -172,7 +202,7 @@ class Preparation:
             path = content_path(self.words.rest[place])
             if not path.is_file():
                 continue
-            content = path.read_bytes()
+            content = read_file(path)
             if is_protobuf_text(content):
                 content = self._convert(place, number, path, content)
             self._infer_shapes(number, content)
@@ -203,6 +233,11 @@ class Preparation:
         annotated.write_bytes(_cli_tensorflow.with_shapes(content))
         self.words.rest += ["--shapes", str(annotated)]
 
+    def answers(self) -> TextIO | None:
+        """Where answers go (None: standard output), away from what ``-o`` fills."""
+        out = Path(self.text_out)
+        return sys.stderr if self.text_out and out.exists() and not out.is_file() else None
+
     def finish(self) -> None:
         """Puts what `rewrite` wrote where it is wanted, in the format of the input."""
         written = self.folder / "out.pb"
@@ -211,10 +246,8 @@ class Preparation:
         from tflms import _cli_tensorflow
 
         text = _cli_tensorflow.to_text(written.read_bytes())
-        beside = Path(f"{self.text_out}.tflms-{os.getpid()}")
-        beside.write_text(text)
-        beside.replace(self.text_out)
-        print(f"{self.text_out}: written in protobuf's text format")
+        write_whole(Path(self.text_out), text)
+        print(f"{self.text_out}: written in protobuf's text format", file=self.answers())
 
 
 def needs_preparation(words: Words) -> bool:
@@ -226,7 +259,7 @@ def needs_preparation(words: Words) -> bool:
         path = content_path(graph)
         if not path.is_file():
             continue
-        content = path.read_bytes()
+        content = read_file(path)
         if is_protobuf_text(content):
             return True
         if by_itself and lacks_shapes(content) and not words.value("--shapes") and has_tensorflow():
@@ -243,7 +276,8 @@ def run_prepared(words: Words) -> int:
     with tempfile.TemporaryDirectory(prefix="tflms-") as folder:
         preparation = Preparation(words, folder)
         preparation.run()
-        code = subprocess.run([binary(), *words.rest], check=False).returncode
+        answers = preparation.answers()
+        code = subprocess.run([binary(), *words.rest], stdout=answers, check=False).returncode
         preparation.finish()
         if code == 0 and "--run" in words.own:
             code = run_both(words)

@@ -127,6 +127,7 @@ def test_tune_says_what_is_the_case(small: Path) -> None:
 def test_explain(small: Path) -> None:
     swapped = ok("explain", small, "a0", "--budget-bytes", "3.8MiB")
     assert "    leaves after" in swapped
+    assert ok("explain", small, "a0:0", "--budget-bytes", "3.8MiB") == swapped
     kept = ok("explain", small, "b2", "--budget-bytes", "3.8MiB")
     assert "    stays               the plan does without" in kept
 
@@ -157,7 +158,10 @@ def test_rewrite_verify_and_diff(small: Path, tmp_path: Path) -> None:
     assert {swap["tensor"] for swap in other["devices"][0]["only_in_a"]} >= {"a0"}
     # Once is enough.
     again = tmp_path / "again.txt"
-    assert "already-done" in ok("rewrite", out, "-o", again)
+    said = ok("rewrite", out, "-o", again)
+    assert "already-done" in said
+    assert "  swapped before " in said
+    assert "  swapped  " not in said
     assert again.read_bytes() == out.read_bytes()
 
 
@@ -197,6 +201,11 @@ def test_exit_status_1_when_it_does_not_fit(small: Path) -> None:
         (("plan", "{small}", "--budget-bytes", "4XB"), "found `4XB`"),
         (("tune", "{small}"), "expected a budget"),
         (("explain", "{small}", "nobody"), "has no node `nobody`"),
+        (("explain", "{small}", "a0:99"), "`a0` has no output 99; it has 1 output"),
+        (("explain", "{small}", "a0:x"), "`a0` has no output x"),
+        (("explain", "{small}", "a0:-1"), "`a0` has no output -1"),
+        (("plan", "{small}", "--lb", "10", "--ub", "2"), "found lb = 10, ub = 2"),
+        (("plan", "{small}", "--swapin-ahead", "0"), "1 .. 1000000, found `0`"),
         (("explain", "{small}", "a"), "there is `a0`, `a1`, `a2`"),
         (("inspect", "{small}", "--graph", "other"), "it has `graph`"),
         (("plan", "{small}", "--run"), "--run"),
@@ -252,6 +261,60 @@ def test_exit_status_3_for_files_that_are_not_there(small: Path, tmp_path: Path)
     assert "without a saved_model.pb" in run("show", tmp_path).stderr
     result = run("rewrite", small, "-o", tmp_path / "none" / "out")
     assert (result.returncode, "cannot be written" in result.stderr) == (3, True)
+
+
+def test_exit_status_3_for_a_file_that_cannot_be_read() -> None:
+    """Reading /proc/self/mem from its start is an I/O error."""
+    result = run("inspect", "/proc/self/mem")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert result.stderr.startswith("tflms: /proc/self/mem: cannot be read")
+
+
+def test_links_and_standard_output_are_written_through(small: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.txt"
+    ok("rewrite", small, "-o", plain, "--budget-bytes", "3.8MiB")
+    link = tmp_path / "link"
+    link.symlink_to("target")
+    ok("rewrite", small, "-o", link, "--budget-bytes", "3.8MiB")
+    assert link.is_symlink()
+    assert (tmp_path / "target").read_bytes() == plain.read_bytes()
+    # The graph alone goes to standard output; what is said about it does not.
+    result = run("rewrite", small, "-o", "/dev/stdout", "--budget-bytes", "3.8MiB")
+    assert (result.returncode, result.stdout) == (0, plain.read_text())
+    assert "/dev/stdout: written, rewritten" in result.stderr
+
+
+def test_a_text_file_behind_a_link_is_replaced_and_a_pipe_is_not(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "target").chmod(0o600)
+    (tmp_path / "link").symlink_to("target")
+    _cli.write_whole(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"
+    assert (tmp_path / "target").stat().st_mode & 0o777 == 0o600
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    _cli.write_whole(pipe, "through")
+    assert os.read(reader, 16) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "pipe", "target"]
+
+
+def test_a_device_type_that_is_not_there_is_answered_with_those_that_are(small: Path) -> None:
+    text = ok("plan", small, "--device-type", "XPU")
+    assert "no operation" not in text  # `gpu` of the text form is the accelerator, by any name
+    small.write_text("device c host\nx = Source : f32[262144] @c\n")
+    for command in (("plan", small), ("rewrite", small, "-o", small.parent / "o")):
+        text = ok(*command, "--device-type", "XPU")
+        assert "device of type XPU; the graph's operations are on c" in text
+
+
+def test_sizes_with_units_in_the_environment(small: Path) -> None:
+    by_flag = ok("plan", small, "--budget-bytes", "3.8MiB")
+    assert ok("plan", small, TFLMS_BUDGET_BYTES="3.8MiB") == by_flag
+    assert ok("plan", small, TFLMS_BUDGET_BYTES="") == ok("plan", small)
 
 
 def test_help_names_every_command_and_exit_status() -> None:
