@@ -64,7 +64,7 @@ Row Choice(std::string name, Member member, std::vector<std::string> choices, st
 
 Row Text(std::string name, Member member, std::string range, std::string help,
          Status (*check)(const std::string& value) = nullptr) {
-  return {std::move(name), member, "", 0, 0, {}, std::move(range), std::move(help), check};
+  return {std::move(name), member, "", 0, 0, {}, std::move(range), std::move(help), check, true};
 }
 
 std::vector<Row> WhereRows() {
@@ -333,7 +333,6 @@ Status SetOptionsFromEnvironment(
   return Status();
 }
 
-}  // namespace tflms
 Status CheckOptions(const Options& options) {
   if (options.lb <= options.ub) return Status();
   return InvalidArgument(
@@ -341,3 +340,4 @@ Status CheckOptions(const Options& options) {
       ", ub = " + std::to_string(options.ub) + "; set both");
 }
 
+}  // namespace tflms
