@@ -25,6 +25,8 @@ def options_page() -> str:
         NOTICE,
         "Each option can be given in Python, `tflms.enable(name=value)`, or in the environment,",
         "`TFLMS_NAME=value`. Python wins over the environment, the environment over the default.",
+        "Options in bytes take a number or text with a unit, `360MiB` or `4 GB` (powers of 1024 with an",
+        "`i` or a bare letter, else of 1000), in both. An empty variable counts as not set.",
         'Most users set `budget_bytes` or nothing. -1 means "automatic" wherever it is allowed.',
         "",
         "| option | default | unit | range |",

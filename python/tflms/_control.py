@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from typing import Any, Union
 
@@ -15,13 +16,16 @@ from tflms._values import plain_value
 
 # A list of words, or one text with commas between them.
 Words = Union[str, Collection[str]]
+# A number of bytes, or text with a unit: "360 MiB".
+Size = Union[int, str]
+Folder = Union[str, "os.PathLike[str]"]
 
 
 def enable(
     *,
     device_type: str | None = None,
     host_device: str | None = None,
-    budget_bytes: int | None = None,
+    budget_bytes: Size | None = None,
     batch_size: int | None = None,
     safety: float | None = None,
     planner: str | None = None,
@@ -30,7 +34,7 @@ def enable(
     swapin_ahead: int | None = None,
     sync_mode: int | None = None,
     n_tensors: int | None = None,
-    min_swap_bytes: int | None = None,
+    min_swap_bytes: Size | None = None,
     swap_branches: bool | str | None = None,
     branch_threshold: int | None = None,
     include_output_scopes: Words | None = None,
@@ -49,11 +53,11 @@ def enable(
     lb: int | None = None,
     ub: int | None = None,
     pin_order: str | None = None,
-    serialization: str | None = None,
-    serialization_bytes: int | None = None,
+    serialization: Words | None = None,
+    serialization_bytes: Size | None = None,
     log_level: str | None = None,
     time_limit_ms: int | None = None,
-    dump_dir: str | None = None,
+    dump_dir: Folder | None = None,
 ) -> None:
     """Rewrites every graph that TensorFlow optimises from now on, so that it needs less memory.
 
@@ -85,7 +89,7 @@ def enable(
         n_tensors: swap at most this many tensors. Default -1: as many as it takes.
         min_swap_bytes: smaller tensors are never swapped. Default 65536.
         swap_branches: whether tensors are swapped across skip connections of the forward part too.
-            Default yes.
+            Default ``yes``.
         branch_threshold: swap across skip connections longer than this many levels. Default -1: as
             ``swapout_threshold``.
         include_output_scopes, include_output_types, include_output_names: swap only tensors made by
