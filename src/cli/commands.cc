@@ -3,6 +3,8 @@
 // The list of subcommands, and what they share.
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "src/base/text.h"
 #include "src/cli/command.h"
@@ -11,6 +13,24 @@
 #include "src/rules/rule.h"
 
 namespace tflms::cli {
+namespace {
+
+// Devices with nodes that are neither accelerators by --device-type nor hosts: ", though ...".
+std::string OtherDevices(const GraphFile& file) {
+  std::set<std::string> names;
+  for (const Unit& unit : file.units) {
+    for (const Node& node : unit.graph.nodes) {
+      if (node.device == kNoDevice) continue;
+      const Device& device = unit.graph.devices[static_cast<size_t>(node.device)];
+      if (device.kind == DeviceKind::kOther) names.insert(device.name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? ", though " : ", ") + name;
+  return text.empty() ? "" : text + " has nodes; is --device-type right?";
+}
+
+}  // namespace
 
 std::span<const Command> Commands() {
   static const std::vector<Command> commands = {
@@ -129,8 +149,8 @@ void DescribeFile(const GraphFile& file, Answer* answer) {
   for (const Unit& unit : file.units) assumed += unit.assumed_nodes;
   answer->text += file.path + ": " + FileKindName(file.kind) + "\n";
   if (assumed > 0) {
-    answer->text += FormatLine(
-        "assumed", Count(assumed, "node") + " without a device on " + file.place + " (--place)");
+    answer->text += FormatLine("assumed", Count(assumed, "node") + " without a device on " +
+                                              file.place + " (--place)" + OtherDevices(file));
   }
   for (const std::string& note : file.notes) answer->text += FormatLine("note", note);
   answer->json["file"] = file.path;

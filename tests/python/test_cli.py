@@ -311,6 +311,14 @@ def test_a_device_type_that_is_not_there_is_answered_with_those_that_are(small: 
         assert "device of type XPU; the graph's operations are on c" in text
 
 
+def test_assumed_places_are_doubted_when_other_devices_have_nodes() -> None:
+    path = DATA / "mlp_adam.pb"
+    text = ok("plan", path, "--no-infer-shapes", "--device-type", "XPU")
+    assert "on /device:XPU:0 (--place), though " in text
+    assert "GPU:0 has nodes; is --device-type right?" in text
+    assert ", though " not in ok("plan", path, "--no-infer-shapes")
+
+
 def test_sizes_with_units_in_the_environment(small: Path) -> None:
     by_flag = ok("plan", small, "--budget-bytes", "3.8MiB")
     assert ok("plan", small, TFLMS_BUDGET_BYTES="3.8MiB") == by_flag
