@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, Union
 
-from tflms import _batch, _keras, _keras_steps, _tensorflow
+from tflms import _batch, _keras, _keras_steps, _sessions, _tensorflow
 from tflms._budget import find_budget
 from tflms._errors import TflmsError
 from tflms._library import library
@@ -131,6 +132,20 @@ def _tell_batch_size(size: int) -> None:
     library().configure(True, {**_in_force, "batch_size": size})
 
 
+@contextlib.contextmanager
+def _off_for_now() -> Iterator[None]:
+    """Graphs pass as they come while this is open."""
+    settings = library().settings()
+    if not settings["on"]:
+        yield
+        return
+    library().configure(False, {})
+    try:
+        yield
+    finally:
+        library().configure(True, _in_force)
+
+
 def _enable(values: dict[str, Any]) -> None:
     """``enable`` with the options that were given."""
     global _in_force
@@ -154,6 +169,7 @@ def _enable(values: dict[str, Any]) -> None:
     _keras.turn_off_automatic_compilation()
     _batch.watch(_tell_batch_size)
     _keras_steps.take_steps_out_of_loops()
+    _sessions.leave_partial_runs_alone(_off_for_now)
 
 
 def _check_registered(device_type: str) -> None:

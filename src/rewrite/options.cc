@@ -67,13 +67,22 @@ Row Text(std::string name, Member member, std::string range, std::string help,
   return {std::move(name), member, "", 0, 0, {}, std::move(range), std::move(help), check, true};
 }
 
+Status CheckHostDevice(const std::string& value) {
+  const bool cpu = value.starts_with("CPU:") && value.size() > 4 && value.size() <= 8 &&
+                   value.find_first_not_of("0123456789", 4) == std::string::npos;
+  if (cpu) return Status();
+  return InvalidArgument("expected CPU:NUMBER, such as CPU:0, found `" + value + "`");
+}
+
 std::vector<Row> WhereRows() {
   return {
       Text("device_type", &Options::device_type, "a TensorFlow device type",
            "Type of the accelerator whose memory is short. Every device of this type is planned on "
            "its own. Read once, when the plugin registers with TensorFlow."),
-      Text("host_device", &Options::host_device, "TYPE:NUMBER",
-           "Device that keeps the swapped tensors, in the same job and task as the accelerator."),
+      Text("host_device", &Options::host_device, "CPU:NUMBER",
+           "Device that keeps the swapped tensors, in the same job and task as the accelerator. "
+           "Any but CPU:0 must have an operation of the graph, so that it is sure to exist.",
+           CheckHostDevice),
       Number("budget_bytes", &Options::budget_bytes, "bytes", 0, kMaxSize, "0 (not known) .. 1e18",
              "Device memory that one step may use, variables included. Nothing is done as long as "
              "the step fits; 0 means not known: then everything that is far is swapped. Too small "

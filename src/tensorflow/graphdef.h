@@ -52,6 +52,9 @@ struct ImportContext {
   int64_t batch_size = 0;
   // Nodes that are fed, fetched or otherwise named from outside.
   std::unordered_set<std::string> preserve;
+  // Those of `preserve` that are fetched or run for their effect; empty = not known. In a session's
+  // graph, what stands only before the others (fed nodes) does not run: see KeepIdleNodesOut.
+  std::unordered_set<std::string> fetched;
 };
 
 // One function of the library.

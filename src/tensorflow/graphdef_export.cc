@@ -7,8 +7,8 @@
 #include <protozero/pbf_writer.hpp>
 #include <unordered_set>
 
-#include "src/tensorflow/graphdef.h"
 #include "src/base/text.h"
+#include "src/tensorflow/graphdef.h"
 #include "src/tensorflow/wire.h"
 
 namespace tflms {

@@ -12,6 +12,7 @@
 #include "src/graph/topology.h"
 #include "src/tensorflow/graphdef.h"
 #include "src/tensorflow/graphdef_device.h"
+#include "src/tensorflow/idle_nodes.h"
 #include "src/tensorflow/op_table.h"
 #include "src/tensorflow/symbols.h"
 #include "src/tensorflow/wire.h"
@@ -48,6 +49,7 @@ class Importer {
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportInputs));
     ResolveSymbols(context_.batch_size, &result_.graph);
     ApplyOpTable(raw_, &result_.graph);
+    KeepIdleNodesOut(context_.fetched, &result_.graph);
     const Result<std::vector<NodeId>> order = TopologicalOrder(result_.graph);
     if (!order.ok()) return InvalidArgument(order.status().message());
     for (const RawFunction& function : raw_.functions) {
@@ -279,7 +281,8 @@ Result<GraphDefImport> ImportGraphDef(std::string_view bytes, const ImportContex
 Result<TensorType> ParseTensorProperties(std::string_view bytes) {
   try {
     TensorType type;
-    // Inference adds extents one by one: of a scalar the shape is never mentioned. An unknown rank is.
+    // Inference adds extents one by one: of a scalar the shape is never mentioned. An unknown rank
+    // is.
     if (!bytes.empty()) type.shape = Shape::Known({});
     FieldReader fields(bytes);
     while (fields.Next()) {

@@ -19,6 +19,7 @@ constexpr uint32_t kWrite = kParameterised | kSideEffect;
 constexpr uint32_t kStatefulCall = kCall | kSideEffect | kParameterised;
 constexpr Sharing kOwn = Sharing::kOwn;
 constexpr Sharing kAlias = Sharing::kAliasFirst;
+constexpr Sharing kWrites = Sharing::kWritesFirst;
 constexpr Sharing kReuse1 = Sharing::kReuseFirst;
 constexpr Sharing kReuseN = Sharing::kReuseEqual;
 
@@ -68,6 +69,9 @@ constexpr OpFacts kRows[] = {
     {"IdentityN", 0, Sharing::kAliasEach},
     {"If", kStatefulCall},
     {"ImmutableConst", kSource},
+    {"InplaceAdd", 0, kWrites},
+    {"InplaceSub", 0, kWrites},
+    {"InplaceUpdate", 0, kWrites},
     {"Inv", 0, kReuse1},
     {"InvGrad", 0, kReuseN},
     {"Invert", 0, kReuse1},
@@ -182,11 +186,12 @@ constexpr OpFacts kRows[] = {
     {"_Arg", kSource},
     {"_ArrayToList", 0, Sharing::kAliasEach},
     {"_DeviceArg", kSource},
-    {"_DeviceRetval", kPreserved},
+    {"_DeviceRetval", kPreserved | kPinnedOutside},
     {"_HostCast", 0, kOwn, kAllHost},
     {"_If", kStatefulCall},
     {"_ListToArray", 0, Sharing::kAliasEach},
-    {"_Retval", kPreserved},
+    {"_ParallelConcatUpdate", 0, kWrites},
+    {"_Retval", kPreserved | kPinnedOutside},
     {"_SwitchN", kSwitch, kAlias},
     {"_While", kStatefulCall},
     {"_XlaCompile", kStatefulCall | kCompiled},

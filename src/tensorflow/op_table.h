@@ -35,11 +35,12 @@ const OpSignature* FindSignature(std::string_view op);
 
 // Whose buffer an output is.
 enum class Sharing : uint8_t {
-  kOwn,         // a new one
-  kAliasFirst,  // every output is input 0's buffer
-  kAliasEach,   // output i is input i's buffer
-  kReuseFirst,  // output 0 takes over input 0's buffer when nobody else needs it
-  kReuseEqual,  // output 0 takes over any input of its size
+  kOwn,          // a new one
+  kAliasFirst,   // every output is input 0's buffer
+  kAliasEach,    // output i is input i's buffer
+  kWritesFirst,  // writes into input 0's buffer, which is its output too
+  kReuseFirst,   // output 0 takes over input 0's buffer when nobody else needs it
+  kReuseEqual,   // output 0 takes over any input of its size
 };
 
 // One row of the table in op_table.cc.

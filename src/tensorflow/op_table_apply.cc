@@ -84,6 +84,7 @@ class Applier {
 
   std::optional<int32_t> KeyInput(NodeId id, size_t slot) const;
   void CollectGroup(NodeId id);
+  bool Independent(const std::vector<NodeId>& members) const;
   void ApplyGroups();
 
   const RawGraph& raw_;
@@ -97,6 +98,7 @@ class Applier {
     int64_t size = -1;  // how many members there are in all; -1 = not known
   };
   std::map<std::string, Group> groups_;
+  std::vector<NodeId> no_instance_;  // collectives whose instance is not known
 };
 
 bool Applier::IsCompiled(NodeId id) const {
@@ -117,7 +119,8 @@ void Applier::ApplyFlags(NodeId id) {
   if (IsCompiled(id)) node.flags |= kCompiled;
   // The kernel moves the input whose buffer it takes over to the front of the sum. Two numbers give
   // the same sum either way; of more, the order shows in the last bit.
-  if (node.op == "AddN" && node.inputs.size() >= 3) node.flags |= kPicksInput;
+  const bool sum = node.op == "AddN" || node.op == "AccumulateNV2";
+  if (sum && node.inputs.size() >= 3) node.flags |= kPicksInput;
   if (node.Has(kEnter)) {
     node.frame_name = std::string(StringAttr(AttrsOf(id), "frame_name").value_or(""));
   }
@@ -136,6 +139,9 @@ void Applier::ApplyActions(NodeId id) {
     const bool writes_ref = type.is_ref && takes_ref;
     const bool writes_resource = type.dtype == DataType::kResource;
     const bool may_write = node.Has(kSideEffect | kCall);
+    if (slot == 0 && FindFacts(node.op).sharing == Sharing::kWritesFirst) {
+      in.action = EdgeAction::kUpdate;
+    }
     if (may_write && (writes_ref || writes_resource)) in.action = EdgeAction::kUpdate;
   }
 }
@@ -178,7 +184,8 @@ void Applier::ShareBuffers(NodeId id) {
     OutputInfo& output = node.outputs[port];
     const size_t slot = sharing == Sharing::kAliasEach ? port : 0;
     if (slot >= std::min(node.inputs.size(), limit)) break;
-    const bool aliases = sharing == Sharing::kAliasFirst || sharing == Sharing::kAliasEach;
+    const bool aliases = sharing == Sharing::kAliasFirst || sharing == Sharing::kAliasEach ||
+                         sharing == Sharing::kWritesFirst;
     const bool same_memory = SameMemory(id, output, slot);
     if (aliases && same_memory) output.alias_of = static_cast<int16_t>(slot);
     if (port != 0) continue;
@@ -313,15 +320,51 @@ void Applier::CollectGroup(NodeId id) {
     group = KeyInput(id, first + 1);
     instance = KeyInput(id, first + 2);
   }
-  if (!group || !instance) return;
+  if (!instance) {
+    no_instance_.push_back(id);
+    return;
+  }
+  if (!group) return;
   Group& found = groups_["key " + std::to_string(*group) + " " + std::to_string(*instance)];
   found.members.push_back(id);
   found.size = size.value_or(-1);
 }
 
-// Numbers the groups whose members are all in this graph.
+// True when no member waits for another along the graph's edges.
+bool Applier::Independent(const std::vector<NodeId>& members) const {
+  constexpr size_t kMostMembers = 64;  // a search through the graph for each
+  if (members.size() > kMostMembers) return false;
+  std::vector<bool> is_member(graph_.nodes.size(), false);
+  for (const NodeId id : members) is_member[static_cast<size_t>(id)] = true;
+  std::vector<bool> seen(graph_.nodes.size(), false);
+  std::vector<NodeId> open = members;  // what the members wait for
+  while (!open.empty()) {
+    const Node& node = graph_.node(open.back());
+    open.pop_back();
+    const auto visit = [&](NodeId from) {
+      if (!seen[static_cast<size_t>(from)]) open.push_back(from);
+      seen[static_cast<size_t>(from)] = true;
+      return !is_member[static_cast<size_t>(from)];
+    };
+    for (const Input& in : node.inputs) {
+      if (!visit(in.node)) return false;
+    }
+    for (const NodeId from : node.control_inputs) {
+      if (!visit(from)) return false;
+    }
+  }
+  return true;
+}
+
+// Numbers the groups whose members are all in this graph. Collectives whose instance is only known
+// when the step runs (an argument) become one group if none waits for another: then no order edge
+// will make one wait for another either, whoever their peers are.
 void Applier::ApplyGroups() {
   int32_t next = 1;
+  if (!no_instance_.empty() && Independent(no_instance_)) {
+    const int32_t number = no_instance_.size() == 1 ? 0 : next++;
+    for (const NodeId id : no_instance_) graph_.node(id).sync_group = number;
+  }
   for (const auto& [key, group] : groups_) {
     if (group.size != static_cast<int64_t>(group.members.size())) continue;
     const int32_t number = group.size == 1 ? 0 : next++;

@@ -98,6 +98,14 @@ Result<std::vector<std::string>> NodeNames(std::string_view graph) {
   return names;
 }
 
+Result<std::unordered_set<std::string>> FetchedNodes(const TfApi& api,
+                                                     const abi::GrapplerItem* item) {
+  std::unordered_set<std::string> names;
+  TFLMS_RETURN_IF_ERROR(
+      AddNames(api, item, api.get_fetch_nodes_list_size, api.get_fetch_nodes_list, &names));
+  return names;
+}
+
 Result<std::unordered_set<std::string>> PreservedNodes(const TfApi& api,
                                                        const abi::GrapplerItem* item) {
   std::unordered_set<std::string> names;

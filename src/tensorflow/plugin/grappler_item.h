@@ -22,6 +22,10 @@ namespace tflms {
 // Names of the nodes of a serialized GraphDef, in order. Reads nothing but the names: O(nodes).
 Result<std::vector<std::string>> NodeNames(std::string_view graph);
 
+// Names of the nodes that are fetched or run for their effect.
+Result<std::unordered_set<std::string>> FetchedNodes(const TfApi& api,
+                                                     const abi::GrapplerItem* item);
+
 // Names of the nodes that are fed, fetched, or kept for another reason.
 Result<std::unordered_set<std::string>> PreservedNodes(const TfApi& api,
                                                        const abi::GrapplerItem* item);

@@ -51,6 +51,7 @@ Result<ImportContext> ReadContext(const TfApi& api, const Options& options, LogL
   context.batch_size = options.batch_size;
   TFLMS_ASSIGN_OR_RETURN(const std::vector<std::string> names, NodeNames(graph));
   TFLMS_ASSIGN_OR_RETURN(context.preserve, PreservedNodes(api, item));
+  TFLMS_ASSIGN_OR_RETURN(context.fetched, FetchedNodes(api, item));
   auto types = InferOutputTypes(api, item, names);
   if (types.ok()) {
     context.inferred = std::move(*types);

@@ -5,8 +5,10 @@
 #include "src/tensorflow/plugin/optimize.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "src/graph/text.h"
+#include "src/tensorflow/idle_nodes.h"
 #include "tflms/rewrite.h"
 
 namespace tflms {
@@ -31,6 +33,22 @@ Report UnplacedReport(const std::string& name, const Graph& graph) {
   return report;
 }
 
+// A device that does not exist ends the process when TensorFlow runs the graph. CPU:0 always
+// exists, another one for sure when something is placed on it.
+std::optional<std::string> WhyNoHost(const Options& options, const Graph& graph) {
+  if (options.host_device == "CPU:0") return std::nullopt;
+  const bool used = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.device != kNoDevice &&
+           graph.devices[static_cast<size_t>(node.device)].name.ends_with("/device:" +
+                                                                          options.host_device);
+  });
+  if (used) return std::nullopt;
+  return "host_device " + options.host_device +
+         ": no operation of the graph is placed there, so that it may not exist; use CPU:0, or "
+         "place "
+         "an operation on it";
+}
+
 }  // namespace
 
 Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::string& name,
@@ -40,6 +58,13 @@ Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::strin
   if (!options.dump_dir.empty()) result.text = PrintGraph(import.graph);
   if (!IsPlaced(import.graph)) {
     result.reports.push_back(UnplacedReport(name, import.graph));
+    return result;
+  }
+  std::optional<std::string> reason = FindMeeting(import);
+  if (!reason) reason = WhyNoHost(options, import.graph);
+  if (reason) {
+    result.reports.push_back(DeclinedReport(name, *reason));
+    result.reports.back().nodes = import.graph.size();
     return result;
   }
   TFLMS_ASSIGN_OR_RETURN(result.reports, Rewrite(options, name, &import.graph));
