@@ -355,15 +355,20 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 
 files = sorted(os.listdir({str(tmp_path / "dump")!r}))
-assert len(files) == 3 * len(scales), files
+assert len(files) == 5 * len(scales), files
 for name in files:
     path = os.path.join({str(tmp_path / "dump")!r}, name)
     if name.endswith(".pb"):
         graph = graph_pb2.GraphDef.FromString(open(path, "rb").read())
         ours = [node for node in graph.node if node.name.startswith("tflms/")]
         assert bool(ours) == name.endswith(".after.pb"), name
-    else:
+    elif name.endswith(".report.json"):
         assert json.load(open(path))[0]["outcome"] == "rewritten"
+    elif name.endswith(".plan.json"):
+        plan = json.load(open(path))[0]
+        assert plan["swaps"] and len(plan["timeline"]) > 10
+    else:
+        assert name.endswith(".before.txt") and open(path).read().startswith("device "), name
 """
     )
 
