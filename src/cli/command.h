@@ -117,6 +117,13 @@ void DescribeFile(const GraphFile& file, Answer* answer);
 // True for units worth a word of their own: those with memory on an accelerator.
 bool HasDeviceMemory(const PlannedGraph& planned);
 
+// Says what a subcommand has to say about one accelerator: lines to `answer`, values to `json`.
+using DescribeDeviceFunction = void (*)(const PlannedGraph& graphs, const Planned& planned,
+                                        const Options& options, Answer* answer, Json* json);
+
+// Plans the graphs of arguments.graph and describes each of their accelerators.
+Attempt<Answer> DescribeDevices(const Arguments& arguments, DescribeDeviceFunction describe);
+
 }  // namespace tflms::cli
 
 #endif  // TFLMS_CLI_COMMAND_H_

@@ -166,4 +166,27 @@ bool HasDeviceMemory(const PlannedGraph& planned) {
   });
 }
 
+Attempt<Answer> DescribeDevices(const Arguments& arguments, DescribeDeviceFunction describe) {
+  Attempt<GraphFile> file = Open(arguments, arguments.graph);
+  if (!file.ok()) return file.failure();
+  Answer answer;
+  DescribeFile(*file, &answer);
+  answer.json["graphs"] = Json::array();
+  for (const Unit& unit : file->units) {
+    Attempt<PlannedGraph> graphs = PlanUnit(arguments, unit);
+    if (!graphs.ok()) return graphs.failure();
+    if (!HasDeviceMemory(*graphs)) continue;
+    answer.text += unit.name + ":\n";
+    Json json = {{"graph", unit.name}, {"devices", Json::array()}};
+    for (const Planned& planned : graphs->planned) {
+      Json one;
+      describe(*graphs, planned, arguments.options, &answer, &one);
+      json["devices"].push_back(std::move(one));
+    }
+    answer.json["graphs"].push_back(std::move(json));
+  }
+  if (answer.json["graphs"].empty()) answer.text += "no graph has a tensor on an accelerator\n";
+  return answer;
+}
+
 }  // namespace tflms::cli

@@ -58,9 +58,6 @@ Result<PlannedGraph> PlanGraph(const Options& options, const std::string& name, 
 // TensorFlow's allocator as the planner makes them.
 bool PlanFits(const Problem& problem, const Plan& plan, int64_t peak_bytes, int64_t budget_bytes);
 
-inline constexpr int kReplaySteps = 3;
-inline constexpr uint32_t kReplaySeeds = 24;
-
 }  // namespace tflms::cli
 
 #endif  // TFLMS_CLI_PLANNED_H_

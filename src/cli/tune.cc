@@ -110,26 +110,7 @@ Attempt<Answer> Run(const Arguments& arguments) {
   if (arguments.options.budget_bytes == 0) {
     return Failure{kUsage, "tune: expected a budget, as in --budget-bytes 4GiB"};
   }
-  Attempt<GraphFile> file = Open(arguments, arguments.graph);
-  if (!file.ok()) return file.failure();
-  Answer answer;
-  DescribeFile(*file, &answer);
-  answer.json["graphs"] = Json::array();
-  for (const Unit& unit : file->units) {
-    Attempt<PlannedGraph> graphs = PlanUnit(arguments, unit);
-    if (!graphs.ok()) return graphs.failure();
-    if (!HasDeviceMemory(*graphs)) continue;
-    answer.text += unit.name + ":\n";
-    Json json = {{"graph", unit.name}, {"devices", Json::array()}};
-    for (const Planned& planned : graphs->planned) {
-      Json one;
-      DescribeDevice(*graphs, planned, arguments.options, &answer, &one);
-      json["devices"].push_back(std::move(one));
-    }
-    answer.json["graphs"].push_back(std::move(json));
-  }
-  if (answer.json["graphs"].empty()) answer.text += "no graph has a tensor on an accelerator\n";
-  return answer;
+  return DescribeDevices(arguments, &DescribeDevice);
 }
 
 }  // namespace

@@ -41,10 +41,8 @@ namespace {
 
 constexpr int32_t kThresholds[] = {4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1};
 constexpr int32_t kAheads[] = {4, 2, 1};
-constexpr int32_t kMaxAhead = 16;      // how far a trigger may be relaxed
-constexpr int kReplaySteps = 3;        // later steps meet what the first left behind
-constexpr uint32_t kReplaySeeds = 24;  // runs that differ in what is left to chance
-constexpr int kRelaxParts = 4;         // steps in which the room under the budget is given up
+constexpr int32_t kMaxAhead = 16;  // how far a trigger may be relaxed
+constexpr int kRelaxParts = 4;     // steps in which the room under the budget is given up
 
 struct Candidate {
   Plan plan;

@@ -88,6 +88,11 @@ inline constexpr uint32_t kFastCopies = 0xFFFFFFFF;
 BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes,
                           int steps, uint32_t seed);
 
+// How a plan is tried before it counts as fitting: runs that differ in what is left to chance, of
+// several steps each, since later ones meet what the first left behind.
+inline constexpr int kReplaySteps = 3;
+inline constexpr uint32_t kReplaySeeds = 24;
+
 // True when the runs of seeds 0 .. seeds - 1 all fit.
 bool FitsInBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes, int steps,
                uint32_t seeds);
