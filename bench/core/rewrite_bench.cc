@@ -48,26 +48,21 @@ void Judge(const Result<std::vector<Report>>& reports, benchmark::State* state) 
                              static_cast<double>(report.peak_bytes_before);
 }
 
-// The whole pipeline: graph -> problem -> plan -> rules -> verify -> report.
-void BM_Rewrite(benchmark::State& state) {
-  const Scenario scenario = ScenarioOf(state);
+void RunRewrite(const Scenario& scenario, benchmark::State* state) {
   Result<std::vector<Report>> reports = Unsupported("not run");
-  for (auto _ : state) {
+  for (auto _ : *state) {
     Graph graph = scenario.graph;
     reports = Rewrite(scenario.options, "bench", &graph);
   }
-  Judge(reports, &state);
+  Judge(reports, state);
 }
+
+// The whole pipeline: graph -> problem -> plan -> rules -> verify -> report.
+void BM_Rewrite(benchmark::State& state) { RunRewrite(ScenarioOf(state), &state); }
 
 // The same with hardly more memory than the largest operation needs: the longest search.
 void BM_RewriteTight(benchmark::State& state) {
-  const Scenario scenario = MakeScenario(static_cast<int32_t>(state.range(0)), kTightPart);
-  Result<std::vector<Report>> reports = Unsupported("not run");
-  for (auto _ : state) {
-    Graph graph = scenario.graph;
-    reports = Rewrite(scenario.options, "bench", &graph);
-  }
-  Judge(reports, &state);
+  RunRewrite(MakeScenario(static_cast<int32_t>(state.range(0)), kTightPart), &state);
 }
 
 // As BM_Rewrite from bytes to bytes, as the plugin does it.
