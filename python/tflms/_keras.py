@@ -15,14 +15,19 @@ from typing import Any
 _original: Any = None
 
 
-def _trainer_class() -> Any:
-    """The class of Keras 3 that makes the choice; ``None`` for Keras 2 or without Keras."""
+def keras_class(module: str, name: str) -> Any:
+    """A class of Keras's own modules; ``None`` where this Keras has none or none is loaded."""
     if "keras" not in sys.modules:
         return None
     try:
-        trainer = importlib.import_module("keras.src.trainers.trainer").Trainer
-    except (ImportError, AttributeError):
+        return getattr(importlib.import_module(module), name, None)
+    except ImportError:
         return None
+
+
+def _trainer_class() -> Any:
+    """The class of Keras 3 that makes the choice; ``None`` for Keras 2 or without Keras."""
+    trainer = keras_class("keras.src.trainers.trainer", "Trainer")
     return trainer if hasattr(trainer, "_resolve_auto_jit_compile") else None
 
 

@@ -12,9 +12,10 @@ Keras 2 (TensorFlow 2.13 to 2.15), and a step that XLA compiles, stay as they ar
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable
 from typing import Any
+
+from tflms._keras import keras_class
 
 _original: Any = None
 
@@ -33,12 +34,7 @@ class _SingleStep:
 
 def _trainer_class() -> Any:
     """The class of Keras 3 that makes the functions of ``fit``; ``None`` where there is none."""
-    if "keras" not in sys.modules:
-        return None
-    try:
-        trainer = importlib.import_module("keras.src.backend.tensorflow.trainer").TensorFlowTrainer
-    except (ImportError, AttributeError):
-        return None
+    trainer = keras_class("keras.src.backend.tensorflow.trainer", "TensorFlowTrainer")
     return trainer if hasattr(trainer, "_make_function") else None
 
 
