@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "src/sim/problem.h"
+#include "src/sim/simulator.h"
 #include "tflms/status.h"
 
 namespace tflms {
@@ -34,7 +35,10 @@ struct PlannerOptions {
   // Gaps that end before the order's peak without swaps: skip connections of the forward part.
   bool swap_branches = true;
   int32_t branch_threshold = kAuto;  // with swap_branches: swap those longer than this
-  bool may_pin = true;                // order edges may be used
+  bool may_pin = true;               // order edges may be used
+  bool may_recompute = true;         // clones may be used
+  Machine machine;                   // how fast copies are; with the ops' times, what plans cost
+  int64_t host_bytes = 0;            // host memory for swapped buffers; 0 = no limit
   // The search stops here with the best plan so far.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };

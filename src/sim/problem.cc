@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <string>
 
+#include "src/sim/clones.h"
+
 namespace tflms {
 namespace {
 
@@ -109,8 +111,11 @@ std::vector<OpId> Accesses(const ProblemBuffer& buffer, const std::vector<int32_
   return accesses;
 }
 
-std::string CheckPlan(const Problem& problem, const Plan& plan) {
-  std::string fault = CheckOrder(problem, plan);
+std::string CheckPlan(const Problem& first_runs, const Plan& plan) {
+  std::string fault = CheckClones(first_runs, plan);
+  if (!fault.empty()) return fault;
+  const Problem problem = Expand(first_runs, plan).problem;
+  fault = CheckOrder(problem, plan);
   if (!fault.empty()) return fault;
   const std::vector<int32_t> position = Positions(plan.order);
   for (size_t i = 0; i < plan.swaps.size(); ++i) {

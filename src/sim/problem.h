@@ -12,6 +12,7 @@
 //   position    index in an order
 //   swap-out    copy device -> host after which the device copy may go; swap-in: the way back
 //   trigger     the op whose end lets a swap-in begin; sync: the op that waits for a swap-out
+//   clone       a second run of an op, which makes its outputs again (recompute)
 //
 //   peak(order) = persistent_bytes + max over positions p of
 //                 (sum of buffers live at p) + workspace(op at p)
@@ -21,6 +22,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tflms {
@@ -37,6 +39,9 @@ struct ProblemOp {
   // blocks for nothing but its inputs.
   bool orderable = true;
   int32_t group = 0;  // > 0: ops of one group stand next to one another in every order
+  // May run a second time and gives the same bits: pure, deterministic, touches no state, and none
+  // of its inputs is out of reach (a loop's, of unknown size).
+  bool repeatable = false;
 };
 
 struct ProblemBuffer {
@@ -45,7 +50,9 @@ struct ProblemBuffer {
   std::vector<OpId> uses;    // ascending by id, no duplicates, without the producer
   bool live_at_end = false;  // fetched: stays to the end of the step
   bool swappable = false;    // may leave the device between accesses
-  std::vector<OpId> holds;   // uses that must find it where it was made: it leaves behind them
+  bool recomputable =
+      false;                // the producer is repeatable, and later uses can read a clone's output
+  std::vector<OpId> holds;  // uses that must find it where it was made: it leaves behind them
   // Buffers whose memory this one takes over, when the producer is their last access (in-place
   // kernels): the first that qualifies, see FindTakeovers.
   std::vector<BufferId> may_reuse;
@@ -57,6 +64,9 @@ struct Problem {
   // successors[op]: ops that may start only after `op` has ended. Ascending, no duplicates.
   std::vector<std::vector<OpId>> successors;
   int64_t persistent_bytes = 0;  // always on the device: variables and constants
+  // (reader, writer) of one state, ordered by both: a clone of the reader stands before the writer
+  // too. The ops themselves are ordered by `successors`.
+  std::vector<std::pair<OpId, OpId>> writes_after_reads;
 };
 
 // One stay of a buffer on the host: it leaves after `leave_after` and is back for `back_for`.
@@ -70,10 +80,24 @@ struct SwapGap {
   friend bool operator==(const SwapGap&, const SwapGap&) = default;
 };
 
+// `reader`, an op or a clone, reads `buffer` as clones[clone] makes it again.
+struct CloneRead {
+  BufferId buffer = -1;
+  OpId reader = kNoOp;
+  int32_t clone = -1;
+  friend bool operator==(const CloneRead&, const CloneRead&) = default;
+};
+
+// A plan for the problem as Expand (clones.h) gives it: clone i is op ops.size() + i there, and its
+// outputs are buffers of their own. Without clones that is the problem itself.
 struct Plan {
-  std::vector<OpId> order;     // topological; every op once
-  bool pin_order = false;      // order edges hold the on-device ops to `order`
+  std::vector<OpId> order;     // topological; every op and every clone once
+  bool pin_order = false;      // order edges hold the on-device ops to `order`; always with clones
   std::vector<SwapGap> swaps;  // ordered by (buffer, position of back_for)
+  std::vector<OpId> clones = {};            // the op that each clone runs again
+  std::vector<CloneRead> clone_reads = {};  // ordered by (buffer, reader); what is not listed reads
+                                            // the buffer of the first run
+  friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 // Position of every op in `order`.
@@ -90,6 +114,9 @@ std::vector<OpId> Accesses(const ProblemBuffer& buffer, const std::vector<int32_
 //   gap-swappable    the buffer may leave, and no op that holds it comes later
 //   trigger-inside   leave_after <= trigger < back_for by position, orderable
 //   sync-inside      leave_after < sync <= trigger by position, orderable
+//   clone-legal      clones are of repeatable ops, in a pinned order
+//   clone-read       only uses of a recomputable buffer read a clone, one of its producer
+// and what these say of ops and buffers holds for clones and what they make as well.
 std::string CheckPlan(const Problem& problem, const Plan& plan);
 
 }  // namespace tflms
