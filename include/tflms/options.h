@@ -65,6 +65,13 @@ struct Options {
   std::string serialization;
   int64_t serialization_bytes = 0;
 
+  // What things cost.
+  std::string machine = "auto";      // catalog name or JSON file; "auto" = as Python finds it
+  std::string profile;               // measured times, from tflms.record_profile
+  int64_t link_out_bytes_per_s = 0;  // 0 = as the profile or the machine says
+  int64_t link_in_bytes_per_s = 0;
+  int64_t conv_workspace_bytes = 0;
+
   // The tool itself.
   std::string log_level = "info";
   int64_t time_limit_ms = 20000;

@@ -54,6 +54,18 @@ struct SwapRecord {
   int32_t back_for = -1;     // its first access after
 };
 
+// How the accelerators' operations of the graph got their run times. All 0 when the graph's own
+// count.
+struct CostCounts {
+  int64_t measured = 0;  // by name, from the profile
+  int64_t by_shape = 0;  // from the profile, by operation and shapes
+  int64_t by_formula =
+      0;  // from shapes and the machine's figures; operations that take no time too
+  int64_t by_default = 0;  // operations or shapes that no formula knows
+  double scale = 1;        // on formulas, from the profile
+  std::string defaulted;   // types of those by default: "Foo (3), Bar (1)"
+};
+
 struct Report {
   std::string graph;  // name or number of the graph: function name, "main", ...
   Outcome outcome = Outcome::kDeclined;
@@ -81,6 +93,9 @@ struct Report {
   int64_t unknown_size_tensors = 0;
   int64_t compiled_nodes = 0;  // in parts a compiler takes over: out of reach
   bool order_pinned = false;
+  std::string machine;     // whose figures were used; "" = every operation counts alike
+  int64_t compute_us = 0;  // sum of the run times of the device's operations
+  CostCounts costs;
   int64_t time_us = 0;             // spent on this graph
   std::vector<SkipCount> skipped;  // by reason, largest first
   std::vector<RuleCount> rules;    // in running order

@@ -9,6 +9,8 @@
 #include <variant>
 
 #include "src/base/bytes_text.h"
+#include "src/cost/machine.h"
+#include "src/cost/profile.h"
 #include "src/planners/planner.h"
 #include "src/rewrite/level_slices.h"
 
@@ -197,6 +199,45 @@ std::vector<Row> WhenRows() {
   };
 }
 
+std::string MachineNames() {
+  std::string names = "auto";
+  for (const MachineProfile& machine : MachineCatalog()) names += " | " + machine.name;
+  return names + " | a JSON file";
+}
+
+Status CheckMachine(const std::string& value) {
+  return value == "auto" ? Status() : FindMachine(value).status();
+}
+
+Status CheckProfile(const std::string& value) {
+  return value.empty() ? Status() : ReadProfile(value).status();
+}
+
+std::vector<Row> CostRows() {
+  return {
+      Text("machine", &Options::machine, MachineNames(),
+           "How fast the accelerator and its link are: what a plan's copies and repeated "
+           "operations are weighed by. auto: in Python as the driver or the simulated GPU says; "
+           "elsewhere every operation counts alike. See costs.md for files.",
+           CheckMachine),
+      Text("profile", &Options::profile, "a file, or empty",
+           "Measured run times of operations, written by tflms.record_profile. They go before what "
+           "the machine's figures say, and scale what was not measured.",
+           CheckProfile),
+      Number("link_out_bytes_per_s", &Options::link_out_bytes_per_s, "bytes", 0, kMaxSize,
+             "0 (as the profile or the machine says) .. 1e18",
+             "Rate of copies from the device to the host, in bytes per second."),
+      Number("link_in_bytes_per_s", &Options::link_in_bytes_per_s, "bytes", 0, kMaxSize,
+             "0 (as the profile or the machine says) .. 1e18",
+             "Rate of copies from the host to the device, in bytes per second."),
+      Number("conv_workspace_bytes", &Options::conv_workspace_bytes, "bytes", 0, kMaxSize,
+             "0 .. 1e18",
+             "Scratch that each convolution is taken to hold while it runs, at most what "
+             "TF_CUDNN_WORKSPACE_LIMIT_IN_MB allows. Only with a machine whose libraries take "
+             "some, not on the simulated one."),
+  };
+}
+
 std::vector<Row> ToolRows() {
   return {
       Choice("log_level", &Options::log_level, {"silent", "warning", "info", "debug"},
@@ -211,7 +252,7 @@ std::vector<Row> ToolRows() {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (auto part : {WhereRows(), WhatRows(), FilterRows(), WhenRows(), ToolRows()}) {
+    for (auto part : {WhereRows(), WhatRows(), FilterRows(), WhenRows(), CostRows(), ToolRows()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -28,6 +28,18 @@ std::string SwapLines(const Report& report) {
   return text;
 }
 
+std::string CostLines(const Report& report) {
+  if (report.machine.empty()) return "";
+  const CostCounts& costs = report.costs;
+  std::string text = report.machine + ": " + std::to_string(report.compute_us) + " us a run; " +
+                     std::to_string(costs.measured) + " operations measured, " +
+                     std::to_string(costs.by_shape) + " by shape, " +
+                     std::to_string(costs.by_formula) + " by formula, " +
+                     std::to_string(costs.by_default) + " by default";
+  if (!costs.defaulted.empty()) text += ": " + costs.defaulted;
+  return Line("costs", text);
+}
+
 std::string SkipLines(const Report& report) {
   std::string text;
   std::vector<SkipCount> skipped = report.skipped;
@@ -70,6 +82,7 @@ std::string FormatReport(const Report& report) {
     text += Line("variables, constants", FormatBytes(report.persistent_bytes));
     text += Line("floor", FormatBytes(report.floor_bytes) +
                               (report.floor_node.empty() ? "" : " at " + report.floor_node));
+    text += CostLines(report);
     text += SwapLines(report);
     text += SkipLines(report);
   }
@@ -111,6 +124,15 @@ std::string ReportToJson(const Report& report) {
       {"unknown_size_tensors", report.unknown_size_tensors},
       {"compiled_nodes", report.compiled_nodes},
       {"order_pinned", report.order_pinned},
+      {"machine", report.machine},
+      {"compute_us", report.compute_us},
+      {"costs",
+       {{"measured", report.costs.measured},
+        {"by_shape", report.costs.by_shape},
+        {"by_formula", report.costs.by_formula},
+        {"by_default", report.costs.by_default},
+        {"scale", report.costs.scale},
+        {"defaulted", report.costs.defaulted}}},
       {"time_us", report.time_us},
   };
   json["skipped"] = nlohmann::ordered_json::array();

@@ -18,6 +18,7 @@
 #include "src/planners/planner.h"
 #include "src/rewrite/plan_details.h"
 #include "src/rewrite/plan_request.h"
+#include "src/rewrite/pricing.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/rules/rule.h"
 #include "src/sim/simulator.h"
@@ -29,7 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
 
-PlannerOptions PlannerOptionsFrom(const Options& options, Clock::time_point deadline) {
+PlannerOptions PlannerOptionsFrom(const Options& options, const Machine& link,
+                                  Clock::time_point deadline) {
   const auto clamped = [](int64_t value) {
     return static_cast<int32_t>(std::clamp<int64_t>(value, -1, 1000000));
   };
@@ -46,6 +48,7 @@ PlannerOptions PlannerOptionsFrom(const Options& options, Clock::time_point dead
   out.n_tensors = clamped(options.n_tensors);
   out.min_swap_bytes = options.min_swap_bytes;
   out.may_pin = options.pin_order != "never";
+  out.machine = link;
   out.deadline = deadline;
   return out;
 }
@@ -152,8 +155,8 @@ std::string RewrittenReason(const Plan& plan, const Report& report) {
 }
 
 // One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
-Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_point deadline,
-                  bool done_before, Graph* graph, Report* report) {
+Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& pricing,
+                  Clock::time_point deadline, bool done_before, Graph* graph, Report* report) {
   report->device = graph->devices[Index(accelerator)].name;
   report->nodes = graph->size();
   if (done_before) {
@@ -163,6 +166,7 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   const Filters filters = FiltersFrom(options);
   const ProblemMap map = BuildProblem(*graph, facts, accelerator, filters);
   Describe(*graph, options, map, report);
+  DescribeCosts(pricing, map.problem, report);
   for (std::string& sentence : WordsWithoutNode(filters, *graph)) {
     report->notes.push_back(std::move(sentence));
   }
@@ -180,8 +184,9 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   }
   const PlannerEntry* planner = FindPlanner(options.planner);
   if (!planner) return InvalidArgument("planner `" + options.planner + "` is not known");
-  TFLMS_ASSIGN_OR_RETURN(const Plan plan,
-                         planner->plan(map.problem, PlannerOptionsFrom(options, deadline)));
+  TFLMS_ASSIGN_OR_RETURN(
+      const Plan plan,
+      planner->plan(map.problem, PlannerOptionsFrom(options, pricing.link, deadline)));
   const std::string fault = CheckPlan(map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
   if (plan.swaps.empty() && !plan.pin_order) {
@@ -220,11 +225,9 @@ std::string NoAcceleratorReason(const Graph& graph, const std::string& wanted) {
          (found.empty() ? "none is placed anywhere" : "the graph's operations are on " + found);
 }
 
-}  // namespace
-
-Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
-                                    Graph* graph) {
-  TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
+// A graph whose operations have their costs.
+Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing& pricing,
+                                          const std::string& graph_name, Graph* graph) {
   const Graph before = *graph;
   const bool done_before = HasBeenRewritten(before);
   std::vector<Report> reports;
@@ -235,8 +238,8 @@ Result<std::vector<Report>> Rewrite(const Options& options, const std::string& g
     const Clock::time_point start = Clock::now();
     Report report;
     report.graph = graph_name;
-    const Status status =
-        RewriteFor(static_cast<DeviceId>(device), options, deadline, done_before, graph, &report);
+    const Status status = RewriteFor(static_cast<DeviceId>(device), options, pricing, deadline,
+                                     done_before, graph, &report);
     if (!status.ok()) {
       *graph = before;
       return status;
@@ -258,6 +261,17 @@ Result<std::vector<Report>> Rewrite(const Options& options, const std::string& g
     report.reason = NoAcceleratorReason(before, options.device_type);
     reports.push_back(std::move(report));
   }
+  return reports;
+}
+
+}  // namespace
+
+Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
+                                    Graph* graph) {
+  TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
+  TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph));
+  Result<std::vector<Report>> reports = RewritePriced(options, pricing, graph_name, graph);
+  TakePricesBack(pricing, graph);
   return reports;
 }
 
