@@ -38,6 +38,12 @@ typedef struct TflmsApi {
   /* JSON list of the plans of the last rewritten graphs (at most 16), oldest first, each as the dump
    * files have it: {"graph", "device", "budget_bytes", "persistent_bytes", "timeline", "swaps"}. */
   char* (*plans)(void);
+  /* JSON list of what the operations of the last graphs (at most 16) were taken to cost, oldest
+   * first: {"graph": name, "ops": {node: {"op", "key", "time_us"}}}; "key" is the operation with all
+   * its types and shapes, "" when one is not known. */
+  char* (*cost_table)(void);
+  /* With `on` != 0 the tables are also kept of graphs that pass while rewriting is off. */
+  void (*watch_costs)(int on);
 } TflmsApi;
 
 /* The table above; never NULL; valid as long as the library is loaded. */

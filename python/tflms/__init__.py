@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from tflms._control import disable, enable, is_enabled
 from tflms._errors import TflmsError
 from tflms._options import Option, OptionTable, options
-from tflms._report import Report, ReportList, RuleCount, SkipCount, report
+from tflms._profile import record_profile
+from tflms._report import CostCounts, Report, ReportList, RuleCount, SkipCount, report
 from tflms._simulated_gpu import (
     EventKind,
     MemoryEvent,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from tflms.pictures import plot, write_html, write_trace
 
 __all__ = [
+    "CostCounts",
     "DeviceStats",
     "EventKind",
     "GraphStats",
@@ -59,6 +61,7 @@ __all__ = [
     "is_enabled",
     "options",
     "plot",
+    "record_profile",
     "report",
     "reset_peak",
     "simulate_gpu",

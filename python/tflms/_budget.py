@@ -11,9 +11,12 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from tflms import _simulated_gpu
+
+_T = TypeVar("_T")
 
 _MIB = 1 << 20
 # What TensorFlow leaves to the system on current GPUs, rounded up.
@@ -67,7 +70,15 @@ class _NvmlMemory(ctypes.Structure):
 
 
 def _nvml_free_bytes() -> list[int]:
-    """Free memory of each GPU that CUDA_VISIBLE_DEVICES leaves, by the driver's library."""
+    """Free memory of each visible GPU."""
+    return read_each_gpu(_nvml_free)
+
+
+def read_each_gpu(read: Callable[[Any, Any], _T]) -> list[_T]:
+    """``read(library, handle)`` of each GPU that CUDA_VISIBLE_DEVICES leaves, by the driver's library.
+
+    An empty list without a driver.
+    """
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
@@ -77,7 +88,7 @@ def _nvml_free_bytes() -> list[int]:
             return []
         try:
             handles = [_nvml_handle(nvml, name) for name in _visible_devices(nvml)]
-            return [_nvml_free(nvml, handle) for handle in handles if handle is not None]
+            return [read(nvml, handle) for handle in handles if handle is not None]
         finally:
             nvml.nvmlShutdown()
     except AttributeError:  # a library that lacks one of the functions

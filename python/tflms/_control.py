@@ -12,6 +12,7 @@ from tflms import _batch, _keras, _keras_steps, _sessions, _tensorflow
 from tflms._budget import find_budget
 from tflms._errors import TflmsError
 from tflms._library import library
+from tflms._machine import find_machine
 from tflms._options import set_by_environment, warn_about_unknown_variables
 from tflms._values import plain_value
 
@@ -56,6 +57,11 @@ def enable(
     pin_order: str | None = None,
     serialization: Words | None = None,
     serialization_bytes: Size | None = None,
+    machine: Folder | None = None,
+    profile: Folder | None = None,
+    link_out_bytes_per_s: Size | None = None,
+    link_in_bytes_per_s: Size | None = None,
+    conv_workspace_bytes: Size | None = None,
     log_level: str | None = None,
     time_limit_ms: int | None = None,
     dump_dir: Folder | None = None,
@@ -107,6 +113,12 @@ def enable(
         pin_order: whether the order of execution is fixed. Default ``auto``.
         serialization: fix it on these slices of levels only, ``"4:8,20:"``. Default: everywhere.
         serialization_bytes: fix it on levels that make more bytes than this. Default 0: off.
+        machine: how fast the accelerator is: a name such as ``"v100-pcie3"`` or a JSON file, see
+            docs/costs.md. Default: what the driver or the simulated GPU says, else ``neutral``.
+        profile: file with measured times, from ``tflms.record_profile``. Default: none.
+        link_out_bytes_per_s, link_in_bytes_per_s: rate of copies to and from the host. Default 0:
+            as the profile or the machine says.
+        conv_workspace_bytes: scratch that each convolution is taken to hold. Default 0.
         log_level: how much is logged. Default ``info``.
         time_limit_ms: planning stops with its best so far after this time. Default 20000.
         dump_dir: graphs before and after are written here. Default: not written.
@@ -158,6 +170,9 @@ def _enable(values: dict[str, Any]) -> None:
         if budget:
             values = {**values, "budget_bytes": budget}
             plugin.configure(True, values)
+    if "machine" not in values and not set_by_environment("machine"):
+        values = {**find_machine(device_type, values), **values}
+        plugin.configure(True, values)
     _in_force = values
     if not before["on"]:
         plugin.clear_reports()

@@ -33,6 +33,8 @@ class _TflmsApi(ctypes.Structure):
         ("clear_reports", ctypes.CFUNCTYPE(None)),
         ("free_string", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
         ("plans", ctypes.CFUNCTYPE(ctypes.c_void_p)),
+        ("cost_table", ctypes.CFUNCTYPE(ctypes.c_void_p)),
+        ("watch_costs", ctypes.CFUNCTYPE(None, ctypes.c_int)),
     ]
 
 
@@ -116,6 +118,14 @@ class Library:
     def plans(self) -> list[dict[str, Any]]:
         """The plans of the last rewritten graphs, oldest first."""
         return list(self._json(self._api.plans()) or [])
+
+    def cost_tables(self) -> list[dict[str, Any]]:
+        """``{"graph", "ops": {node: {"op", "key", "time_us"}}}`` of the last graphs, oldest first."""
+        return list(self._json(self._api.cost_table()) or [])
+
+    def watch_costs(self, on: bool) -> None:
+        """Whether cost tables are also kept of graphs that pass while tflms is off."""
+        self._api.watch_costs(int(on))
 
     def clear_reports(self) -> None:
         self._api.clear_reports()

@@ -30,6 +30,32 @@ class RuleCount:
 
 
 @dataclass(frozen=True)
+class CostCounts:
+    """How many operations got their run time from where.
+
+    Attributes:
+        measured: by name, from the profile.
+        by_shape: from the profile, by operation and shapes.
+        by_formula: from shapes and the machine's figures.
+        by_default: operations and shapes that no formula knows; ``defaulted`` names their types.
+        scale: factor on formulas, from the profile.
+    """
+
+    measured: int = 0
+    by_shape: int = 0
+    by_formula: int = 0
+    by_default: int = 0
+    scale: float = 1.0
+    defaulted: str = ""
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> CostCounts:
+        """From the plugin's JSON; keys this version does not know are left out."""
+        known = {f.name for f in fields(cls)}
+        return cls(**{key: value for key, value in row.items() if key in known})
+
+
+@dataclass(frozen=True)
 class Report:
     """What tflms did to one graph on one accelerator. ``str()`` is readable.
 
@@ -47,6 +73,9 @@ class Report:
         allocator_peak_fast_bytes: the same when copies take next to no time. The truth lies between.
         floor_bytes: no swapping gets the peak below this; ``floor_node`` is what needs it.
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
+        machine: whose figures the operations' run times are from; ``""``: each counts alike.
+        compute_us: sum of the run times of the device's operations.
+        costs: how many of them are measured, from formulas, or a default.
         skipped: tensors that were not swapped, by reason, largest first.
         rules: in running order.
         notes: further sentences, such as what to do about parts that XLA compiles.
@@ -75,6 +104,9 @@ class Report:
     unknown_size_tensors: int = 0
     compiled_nodes: int = 0
     order_pinned: bool = False
+    machine: str = ""
+    compute_us: int = 0
+    costs: CostCounts = field(default_factory=CostCounts)
     time_us: int = 0
     skipped: tuple[SkipCount, ...] = ()
     rules: tuple[RuleCount, ...] = ()
@@ -87,6 +119,7 @@ class Report:
         values = {key: value for key, value in row.items() if key in known}
         values["skipped"] = tuple(SkipCount(**skip) for skip in row.get("skipped", ()))
         values["rules"] = tuple(RuleCount(**rule) for rule in row.get("rules", ()))
+        values["costs"] = CostCounts.from_json(row.get("costs", {}))
         values["notes"] = tuple(row.get("notes", ()))
         return cls(**values)
 
@@ -108,6 +141,8 @@ class Report:
             lines += self._rewrite_lines()
         elif self.peak_bytes_before:
             lines.append(f"  predicted peak {format_bytes(self.peak_bytes_before)}")
+        if self.machine:
+            lines.append(self._cost_line())
         if self.skipped:
             lines.append(
                 "  not swapped: "
@@ -118,6 +153,14 @@ class Report:
             )
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _cost_line(self) -> str:
+        line = (
+            f"  machine {self.machine}: {self.compute_us / 1e3:.1f} ms of operations; "
+            f"{self.costs.measured} measured, {self.costs.by_shape} by shape, "
+            f"{self.costs.by_formula} by formula, {self.costs.by_default} by default"
+        )
+        return f"{line}: {self.costs.defaulted}" if self.costs.defaulted else line
 
     def _rewrite_lines(self) -> list[str]:
         budget = format_bytes(self.budget_bytes) if self.budget_bytes else "not known"

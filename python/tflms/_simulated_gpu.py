@@ -43,12 +43,19 @@ class SimulatedGpu:
     """Handle to the process's simulated devices. Made by `simulate_gpu`."""
 
     def __init__(
-        self, library: SimulatedGpuLibrary, device_type: str, count: int, limit_bytes: int
+        self,
+        library: SimulatedGpuLibrary,
+        device_type: str,
+        count: int,
+        limit_bytes: int,
+        link_rates_bytes_per_s: tuple[float, float] = (0, 0),
     ) -> None:
         self._library = library
         self.device_type = device_type
         self.count = count
         self.memory_limit_bytes = limit_bytes
+        # Device to host, host to device; 0 for no limit.
+        self.link_rates_bytes_per_s = link_rates_bytes_per_s
 
     def __repr__(self) -> str:
         return (
@@ -145,7 +152,7 @@ def simulate_gpu(
     )
     _hide_cudnn_rnn()
     limit = memory_limit_bytes // _GRAIN_BYTES * _GRAIN_BYTES
-    _started = SimulatedGpu(library, device_type, count, limit)
+    _started = SimulatedGpu(library, device_type, count, limit, rates)
     return _started
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from tflms._simulated_gpu_build import SimulatedGpuError
 from tflms._simulated_gpu_log import MemoryEvent, SimulatedGpuStats, decode_events
 
-ABI = 2
+ABI = 3
 _MESSAGE_BYTES = 1024
 
 
@@ -56,7 +56,7 @@ class _Event(ctypes.Structure):
         ("kind", ctypes.c_int32),
         ("device", ctypes.c_int32),
         ("name", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("op_type", ctypes.c_int32),
     ]
 
 

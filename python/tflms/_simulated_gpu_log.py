@@ -49,6 +49,7 @@ class EventKind(enum.IntEnum):
     SCRATCH = 4
     SCRATCH_FREE = 5
     MOVE = 6
+    COMPUTE = 7
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +60,9 @@ class MemoryEvent:
     copy. `in_use_bytes` is the device's memory in use after the event. `offset` is where in the
     device's memory, -1 outside it. `op` is the operation that took the memory, or the copied edge;
     for a free it is the operation that had taken it, where the log saw that. `time_us` counts from the
-    start of the log; of a copy it is the begin, below 0 when the copy was under way by then.
+    start of the log; of a copy or a kernel's run it is the begin, below 0 when it was under way by
+    then. A kernel's `duration_us` is without the time it waited for memory; `op_type` is its type,
+    `""` for other events.
     """
 
     time_us: int
@@ -71,6 +74,7 @@ class MemoryEvent:
     requested_bytes: int
     offset: int
     in_use_bytes: int
+    op_type: str = ""
 
 
 def decode_events(raw: Iterable[Any], name_of: Callable[[int], str]) -> list[MemoryEvent]:
@@ -86,8 +90,9 @@ def decode_events(raw: Iterable[Any], name_of: Callable[[int], str]) -> list[Mem
     taken: dict[tuple[int, int], int] = {}
     events: list[MemoryEvent] = []
     for event in raw:
-        if event.name not in names:
-            names[event.name] = name_of(event.name)
+        for index in (event.name, event.op_type):
+            if index not in names:
+                names[index] = name_of(index) if index >= 0 else ""
         op = names[event.name]
         place = (event.device, event.offset)
         if event.kind == EventKind.ALLOCATE:
@@ -99,11 +104,11 @@ def decode_events(raw: Iterable[Any], name_of: Callable[[int], str]) -> list[Mem
             # Memory for a received value is taken before its receiver is known to the allocator.
             owners[place] = op
             events[taken[place]] = dataclasses.replace(events[taken[place]], op=op)
-        events.append(_event(event, op))
+        events.append(_event(event, op, names[event.op_type]))
     return events
 
 
-def _event(raw: Any, op: str) -> MemoryEvent:
+def _event(raw: Any, op: str, op_type: str) -> MemoryEvent:
     return MemoryEvent(
         time_us=raw.time_us,
         duration_us=raw.duration_us,
@@ -114,4 +119,5 @@ def _event(raw: Any, op: str) -> MemoryEvent:
         requested_bytes=raw.requested_bytes,
         offset=raw.offset,
         in_use_bytes=raw.in_use_bytes,
+        op_type=op_type,
     )

@@ -126,6 +126,12 @@ char* PlansJson() {
   return Guarded([] { return GetState().PlansJson(); });
 }
 
+char* CostTablesJson() {
+  return Guarded([] { return GetState().CostTablesJson(); });
+}
+
+void WatchCosts(int on) { GetState().WatchCosts(on != 0); }
+
 void ClearReports() { GetState().ClearReports(); }
 
 void FreeString(char* text) { std::free(text); }
@@ -146,6 +152,8 @@ extern "C" __attribute__((visibility("default"))) const TflmsApi* TflmsGetApi(vo
       .clear_reports = &tflms::ClearReports,
       .free_string = &tflms::FreeString,
       .plans = &tflms::PlansJson,
+      .cost_table = &tflms::CostTablesJson,
+      .watch_costs = &tflms::WatchCosts,
   };
   return &kApi;
 }

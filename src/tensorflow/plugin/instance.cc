@@ -125,8 +125,22 @@ std::optional<std::string> GraphOptimizer::Run(std::string_view graph,
                                                const abi::GrapplerItem* item) {
   ++passes_;
   const Result<Settings> settings = state_->GetSettings();
-  if (!settings.ok() || !settings->on || WaitForSecondPass(graph)) return std::nullopt;
+  if (!settings.ok()) return std::nullopt;
+  if (!settings->on) {
+    if (state_->watches_costs()) NoteCosts(settings->options, graph, item);
+    return std::nullopt;
+  }
+  if (WaitForSecondPass(graph)) return std::nullopt;
   return RewriteGraph(settings->options, graph, item);
+}
+
+void GraphOptimizer::NoteCosts(const Options& options, std::string_view graph,
+                               const abi::GrapplerItem* item) {
+  const Result<ImportContext> context =
+      ReadContext(state_->GetTfApi(), options, ParseLogLevel(options.log_level), graph, item);
+  if (!context.ok()) return;
+  const Result<std::string> table = CostTableOfGraphDef(options, graph, *context);
+  if (table.ok()) state_->AddCostTable("not rewritten", *table);
 }
 
 bool GraphOptimizer::WaitForSecondPass(std::string_view graph) {
@@ -152,6 +166,7 @@ std::optional<std::string> GraphOptimizer::RewriteGraph(const Options& options,
     result.reports.front().notes.push_back(DescribePassSwitches(options.device_type));
   }
   for (const Report& report : result.reports) Keep(state_, threshold, report);
+  state_->AddCostTable("graph " + std::to_string(number), result.cost_table);
   if (dump) LogFault(threshold, DumpResult(options.dump_dir, number, result));
   if (!result.changed) return std::nullopt;
   return std::move(result.bytes);

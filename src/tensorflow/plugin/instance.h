@@ -43,6 +43,8 @@ class GraphOptimizer {
   std::optional<std::string> Run(std::string_view graph, const abi::GrapplerItem* item);
   std::optional<std::string> RewriteGraph(const Options& options, std::string_view graph,
                                           const abi::GrapplerItem* item);
+  // Keeps the graph's table of costs; a graph that cannot be read has none.
+  void NoteCosts(const Options& options, std::string_view graph, const abi::GrapplerItem* item);
   bool WaitForSecondPass(std::string_view graph);
 
   PluginState* state_;

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "src/graph/text.h"
+#include "src/graph/verifier.h"
+#include "src/rewrite/pricing.h"
 #include "src/tensorflow/idle_nodes.h"
 #include "tflms/rewrite.h"
 
@@ -49,7 +51,22 @@ std::optional<std::string> WhyNoHost(const Options& options, const Graph& graph)
          "an operation on it";
 }
 
+Result<std::string> CostTable(const Options& options, Graph* graph) {
+  TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
+  TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph));
+  std::string table = CostTableJson(*graph);
+  TakePricesBack(pricing, graph);
+  return table;
+}
+
 }  // namespace
+
+Result<std::string> CostTableOfGraphDef(const Options& options, std::string_view bytes,
+                                        const ImportContext& context) {
+  TFLMS_ASSIGN_OR_RETURN(GraphDefImport import, ImportGraphDef(bytes, context));
+  if (!IsPlaced(import.graph)) return std::string();
+  return CostTable(options, &import.graph);
+}
 
 Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::string& name,
                                         std::string_view bytes, const ImportContext& context) {
@@ -67,6 +84,7 @@ Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::strin
     result.reports.back().nodes = import.graph.size();
     return result;
   }
+  TFLMS_ASSIGN_OR_RETURN(result.cost_table, CostTable(options, &import.graph));
   TFLMS_ASSIGN_OR_RETURN(result.reports, Rewrite(options, name, &import.graph));
   for (const Report& report : result.reports) {
     result.changed |= report.outcome == Outcome::kRewritten;

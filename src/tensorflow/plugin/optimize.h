@@ -21,6 +21,7 @@ struct OptimizedGraph {
   std::string bytes;            // the new GraphDef; empty when nothing changed
   std::string text;             // text form of the graph as it came; only with dump_dir
   std::vector<Report> reports;  // one for each accelerator
+  std::string cost_table = {};  // as CostTableJson; empty when the graph was not planned
 };
 
 // Rewrites the GraphDef `bytes` of the graph `name`. A graph whose accelerator nodes are not placed
@@ -28,6 +29,11 @@ struct OptimizedGraph {
 // what the GraphDef does not. An error means: nothing changed, and why.
 Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::string& name,
                                         std::string_view bytes, const ImportContext& context);
+
+// What the operations of a placed GraphDef are taken to cost, as CostTableJson. For graphs that are
+// not to be rewritten.
+Result<std::string> CostTableOfGraphDef(const Options& options, std::string_view bytes,
+                                        const ImportContext& context);
 
 // The report of a graph that was left alone because of `reason`.
 Report DeclinedReport(const std::string& graph_name, const std::string& reason);

@@ -4,6 +4,8 @@
 
 #include "src/tensorflow/plugin/report_log.h"
 
+#include <nlohmann/json.hpp>
+
 namespace tflms {
 namespace {
 
@@ -27,10 +29,24 @@ void ReportLog::Add(const Report& report) {
   if (plans_.size() > kMaxPlans) plans_.pop_front();
 }
 
+void ReportLog::AddCostTable(const std::string& graph, const std::string& table) {
+  if (table.empty() || table == "{}") return;
+  cost_tables_.push_back("{\"graph\": " + nlohmann::json(graph).dump() + ", \"ops\": " + table +
+                         "}");
+  cost_table_bytes_ += cost_tables_.back().size();
+  while (cost_tables_.size() > kMaxCostTables ||
+         (cost_tables_.size() > 1 && cost_table_bytes_ > kMaxCostTableBytes)) {
+    cost_table_bytes_ -= cost_tables_.front().size();
+    cost_tables_.pop_front();
+  }
+}
+
 void ReportLog::Clear() {
   graphs_seen_ = 0;
   reports_.clear();
   plans_.clear();
+  cost_tables_.clear();
+  cost_table_bytes_ = 0;
 }
 
 std::string ReportLog::ToJson() const {
@@ -39,5 +55,7 @@ std::string ReportLog::ToJson() const {
 }
 
 std::string ReportLog::PlansToJson() const { return JoinObjects(plans_); }
+
+std::string ReportLog::CostTablesToJson() const { return JoinObjects(cost_tables_); }
 
 }  // namespace tflms

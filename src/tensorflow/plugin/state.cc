@@ -112,6 +112,26 @@ void PluginState::ClearReports() {
   reports_.Clear();
 }
 
+void PluginState::AddCostTable(const std::string& graph, const std::string& table) {
+  const Lock lock(mutex_);
+  reports_.AddCostTable(graph, table);
+}
+
+std::string PluginState::CostTablesJson() {
+  const Lock lock(mutex_);
+  return reports_.CostTablesToJson();
+}
+
+bool PluginState::watches_costs() {
+  const Lock lock(mutex_);
+  return watches_costs_;
+}
+
+void PluginState::WatchCosts(bool on) {
+  const Lock lock(mutex_);
+  watches_costs_ = on;
+}
+
 const void* PluginState::Lend(std::string bytes) {
   auto holder = std::make_unique<std::string>(std::move(bytes));
   const void* address = holder->data();

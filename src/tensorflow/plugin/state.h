@@ -49,6 +49,11 @@ class PluginState {
   std::string ReportsJson();
   std::string PlansJson();
   void ClearReports();
+  void AddCostTable(const std::string& graph, const std::string& table);
+  std::string CostTablesJson();
+  // Whether tables of costs are also kept of graphs that pass while tflms is off.
+  bool watches_costs();
+  void WatchCosts(bool on);
 
   // Whether Grappler was seen to go over a graph only once (instance.h says why that matters).
   bool single_pass_seen();
@@ -72,6 +77,7 @@ class PluginState {
   std::vector<std::string> real_types_;
   bool first_report_taken_ = false;
   bool single_pass_seen_ = false;
+  bool watches_costs_ = false;
   int64_t graphs_ = 0;
   ReportLog reports_;
   std::unordered_map<const void*, std::unique_ptr<std::string>> lent_;

@@ -11,7 +11,7 @@
 #define TFLMS_SIM_GPU_API extern "C" __attribute__((visibility("default")))
 
 // Raised whenever a layout or a meaning below changes.
-#define TFLMS_SIM_GPU_ABI 2
+#define TFLMS_SIM_GPU_ABI 3
 
 struct TflmsSimGpuWorkspace {
   const char* op;

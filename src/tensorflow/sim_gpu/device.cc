@@ -4,12 +4,16 @@
 //
 //   before   hold the workspace that the settings give its type; note what runs on this thread
 //   after    every output in device memory lies inside the device's region: one that the kernel
-//            built in scratch is moved there
+//            built in scratch is moved there; the log learns how long all of it took
 //
-// Cost per kernel: a few comparisons per input and output; no lock.
+// Asynchronous kernels are not timed: they wait for others (receives, collectives) or run functions
+// whose own kernels are timed.
+//
+// Cost per kernel: a few comparisons per input and output; no lock unless the log is on.
 #include "device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -41,6 +45,7 @@ using tensorflow::Device;
 using tensorflow::OpKernel;
 using tensorflow::OpKernelContext;
 using tensorflow::Tensor;
+using Clock = std::chrono::steady_clock;
 
 // The alignment TensorFlow itself asks for.
 constexpr size_t kAlignmentBytes = 64;
@@ -108,6 +113,8 @@ class SimulatedDevice : public tensorflow::LocalDevice {
   // Takes the workspace of the kernel's type; null when it has none or on failure, with the
   // context's status set.
   void* TakeWorkspace(const OpKernel& kernel, OpKernelContext* context);
+  void RunKernel(OpKernel* kernel, OpKernelContext* context);
+  void LogCompute(const OpKernel& kernel, Clock::duration took, int64_t waited_us);
   void MoveOutputsToDevice(const OpKernel& kernel, OpKernelContext* context);
   void MoveToDevice(const OpKernel& kernel, Tensor* tensor, OpKernelContext* context);
 
@@ -133,6 +140,28 @@ absl::Status SimulatedDevice::MakeTensorFromProto(const tensorflow::TensorProto&
 }
 
 void SimulatedDevice::Compute(OpKernel* kernel, OpKernelContext* context) {
+  if (!log_->on()) {
+    RunKernel(kernel, context);
+    return;
+  }
+  const Clock::time_point begin = Clock::now();
+  const int64_t waited_before_us = ThreadWaitUs();
+  RunKernel(kernel, context);
+  LogCompute(*kernel, Clock::now() - begin, ThreadWaitUs() - waited_before_us);
+}
+
+void SimulatedDevice::LogCompute(const OpKernel& kernel, Clock::duration took, int64_t waited_us) {
+  const auto took_us = std::chrono::round<std::chrono::microseconds>(took).count();
+  Event event{};
+  event.time_us = log_->NowUs() - took_us;
+  event.duration_us = std::max<int64_t>(took_us - waited_us, 0);
+  event.offset = -1;
+  event.kind = static_cast<int32_t>(EventKind::kCompute);
+  event.device = state_->memory->ordinal();
+  log_->Append(event, View(kernel.name_view()), View(kernel.type_string_view()));
+}
+
+void SimulatedDevice::RunKernel(OpKernel* kernel, OpKernelContext* context) {
   void* workspace = nullptr;
   if (!settings_.workspace_bytes.empty()) {
     workspace = TakeWorkspace(*kernel, context);

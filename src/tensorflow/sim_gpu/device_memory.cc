@@ -81,6 +81,11 @@ RunningKernel& CurrentKernel() {
   return kernel;
 }
 
+int64_t& ThreadWaitUs() {
+  thread_local int64_t wait_us = 0;
+  return wait_us;
+}
+
 DeviceMemory::DeviceMemory(int32_t ordinal, int64_t limit_bytes, bool wait_when_full, EventLog* log)
     : ordinal_(ordinal), name_(absl::StrCat("tflms_sim_gpu_", ordinal, "_bfc")), log_(log) {
   const size_t size_bytes = static_cast<size_t>(limit_bytes) / kGrainBytes * kGrainBytes;
@@ -132,9 +137,10 @@ void* DeviceMemory::AllocateRaw(size_t alignment, size_t num_bytes,
 void DeviceMemory::CountWait(std::chrono::steady_clock::time_point began) {
   const auto took = std::chrono::steady_clock::now() - began;
   if (took < kShortestWait) return;
+  const int64_t took_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
   counters_.waits.fetch_add(1, std::memory_order_relaxed);
-  counters_.wait_us.fetch_add(std::chrono::duration_cast<std::chrono::microseconds>(took).count(),
-                              std::memory_order_relaxed);
+  counters_.wait_us.fetch_add(took_us, std::memory_order_relaxed);
+  ThreadWaitUs() += took_us;
 }
 
 void DeviceMemory::DeallocateRaw(void* p) {

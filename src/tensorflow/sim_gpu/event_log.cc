@@ -44,7 +44,7 @@ int64_t EventLog::NowUs() const {
   return (SteadyNs() - start_ns_.load(std::memory_order_relaxed)) / 1000;
 }
 
-void EventLog::Append(Event event, std::string_view name) {
+void EventLog::Append(Event event, std::string_view name, std::string_view op_type) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!on_.load(std::memory_order_relaxed)) return;
   const auto device = static_cast<size_t>(event.device);
@@ -56,6 +56,7 @@ void EventLog::Append(Event event, std::string_view name) {
   }
   event.in_use_bytes = in_use_bytes_[device];
   event.name = Intern(name);
+  event.op_type = op_type.empty() ? -1 : Intern(op_type);
   events_.push_back(event);
 }
 

@@ -28,21 +28,23 @@ enum class EventKind : int32_t {
   kCopyIn = 3,   // host to device
   kScratch = 4,  // host heap taken for a kernel's scratch
   kScratchFree = 5,
-  kMove = 6,  // an output that its kernel had built in scratch, moved to the device
+  kMove = 6,     // an output that its kernel had built in scratch, moved to the device
+  kCompute = 7,  // a synchronous kernel ran; without what it waited for memory
 };
 
 // One event. Read by Python through ctypes: fixed layout, no padding.
 struct Event {
-  int64_t time_us;          // since the log was started; of a copy: its begin, which may be before
-  int64_t duration_us;      // of a copy; else 0
-  int64_t bytes;            // + taken, - given back; of a copy: bytes moved
+  int64_t time_us;          // since the log was started; of a copy or kernel: its begin, which may
+                            // be before
+  int64_t duration_us;      // of a copy or kernel; else 0
+  int64_t bytes;            // + taken, - given back; of a copy: bytes moved; of a kernel: 0
   int64_t requested_bytes;  // what was asked for; 0 where not known
   int64_t offset;           // from the start of the device's memory; -1 outside it
   int64_t in_use_bytes;     // of the device, after the event
   int32_t kind;             // EventKind
   int32_t device;           // ordinal
   int32_t name;             // index for EventLog::Name: operation or edge
-  int32_t reserved;
+  int32_t op_type;          // index for EventLog::Name, of a kernel: its type; else -1
 };
 static_assert(sizeof(Event) == 64, "layout is shared with Python");
 
@@ -58,8 +60,8 @@ class EventLog {
   // Microseconds since Start.
   int64_t NowUs() const;
 
-  // Appends an event; fills in its name and in_use_bytes. No effect when off.
-  void Append(Event event, std::string_view name);
+  // Appends an event; fills in its name, its type and in_use_bytes. No effect when off.
+  void Append(Event event, std::string_view name, std::string_view op_type = {});
 
   int64_t size() const;
   int64_t dropped() const;

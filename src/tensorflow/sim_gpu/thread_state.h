@@ -5,6 +5,7 @@
 #ifndef TFLMS_SIM_GPU_THREAD_STATE_H_
 #define TFLMS_SIM_GPU_THREAD_STATE_H_
 
+#include <cstdint>
 #include <string_view>
 
 namespace tflms::sim_gpu {
@@ -19,6 +20,9 @@ struct RunningKernel {
 
 // This thread's running kernel.
 RunningKernel& CurrentKernel();
+
+// Microseconds that allocations of this thread have waited for memory, in sum. Only grows.
+int64_t& ThreadWaitUs();
 
 // Sets the running kernel for a scope; restores the outer one after it (kernels nest when a
 // function runs inline).
