@@ -114,7 +114,8 @@ def enable(
         serialization: fix it on these slices of levels only, ``"4:8,20:"``. Default: everywhere.
         serialization_bytes: fix it on levels that make more bytes than this. Default 0: off.
         machine: how fast the accelerator is: a name such as ``"v100-pcie3"`` or a JSON file, see
-            docs/costs.md. Default: what the driver or the simulated GPU says, else ``neutral``.
+            docs/costs.md. Default ``auto``: what the driver or the simulated GPU says, else
+            ``neutral``.
         profile: file with measured times, from ``tflms.record_profile``. Default: none.
         link_out_bytes_per_s, link_in_bytes_per_s: rate of copies to and from the host. Default 0:
             as the profile or the machine says.

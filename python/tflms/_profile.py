@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +25,8 @@ from tflms._simulated_gpu_log import EventKind, MemoryEvent
 FORMAT = 1
 # Smaller copies tell the latency of the link, not its rate.
 _LEAST_COPY_BYTES = 1 << 16
+# On CPUs TensorFlow puts kernels of oneDNN in the place of its own after every graph pass.
+_ONEDNN = re.compile(r"^_Mkl(?:Native)?(?=(Fused)?)")
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -39,7 +42,7 @@ class Runs:
 
     def add(self, name: str, op_type: str, time_us: float) -> None:
         """One run of the operation `name`."""
-        self.op_types[name] = op_type
+        self.op_types[name] = _ONEDNN.sub(lambda found: "_" if found[1] else "", op_type)
         self.times_us[name].append(time_us)
 
     def add_copy(self, direction: str, size_bytes: int, time_us: float) -> None:
@@ -159,11 +162,12 @@ def make_profile(
         if name in conflicts or not op_type:
             continue
         counted = times[1 : steps + 1] if len(times) > 1 else times
-        row = {"op": op_type, "time_us": statistics.median(counted), "n": len(counted)}
+        time_us = statistics.median(counted)
+        row: dict[str, Any] = {"op": op_type, "time_us": time_us, "n": len(counted)}
         known_op, key = keys.get(name, ("", ""))
         if key and known_op == op_type:
             row["key"] = key
-            by_key[key].append(row["time_us"])
+            by_key[key].append(time_us)
         ops[name] = row
     return {
         "format": FORMAT,

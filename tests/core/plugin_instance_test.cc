@@ -188,6 +188,40 @@ TEST_F(PluginInstance, ZASinglePassIsReportedOnceAndThenRewrittenAtOnce) {
   optimizer.Finish();
 }
 
+TEST_F(PluginInstance, TheCostTableTellsOperationsShapesAndTimes) {
+  Settings settings = *state().GetSettings();
+  settings.options.machine = "t4";
+  state().SetSettings(settings);
+  ASSERT_NE(OptimizeTwice(graph_), "");
+  const auto tables = nlohmann::json::parse(state().CostTablesJson());
+  ASSERT_FALSE(tables.empty());
+  EXPECT_TRUE(tables[0].at("graph").get<std::string>().starts_with("graph "));
+  int with_time = 0;
+  for (const auto& [name, row] : tables[0].at("ops").items()) {
+    EXPECT_FALSE(name.starts_with("tflms/")) << name;
+    EXPECT_TRUE(
+        row.at("key").get<std::string>().starts_with(row.at("op").get<std::string>() + "|"));
+    with_time += row.at("time_us").get<int>() > 1;
+  }
+  EXPECT_GT(with_time, kDepth);
+  EXPECT_EQ(Reports()[0].at("machine"), "t4");
+}
+
+TEST_F(PluginInstance, CostsOfGraphsThatPassAreKeptOnlyWhenAskedFor) {
+  Settings settings = *state().GetSettings();
+  settings.on = false;
+  state().SetSettings(settings);
+  EXPECT_EQ(OptimizeTwice(graph_), "");
+  EXPECT_EQ(state().CostTablesJson(), "[]");
+  state().WatchCosts(true);
+  EXPECT_EQ(OptimizeTwice(graph_), "");
+  state().WatchCosts(false);
+  const auto tables = nlohmann::json::parse(state().CostTablesJson());
+  ASSERT_FALSE(tables.empty());
+  EXPECT_GT(tables[0].at("ops").size(), static_cast<size_t>(kDepth));
+  EXPECT_TRUE(Reports().empty());
+}
+
 }  // namespace
 }  // namespace tflms
 

@@ -189,6 +189,26 @@ TEST(PluginCApi, ReportsCanBeCleared) {
   EXPECT_EQ(Take(api->reports()).at("graphs_seen"), 0);
 }
 
+TEST(ReportLog, KeepsTheLastCostTablesAndNotTooManyBytesOfThem) {
+  ReportLog log;
+  log.AddCostTable("none", "");
+  log.AddCostTable("empty", "{}");
+  EXPECT_EQ(log.CostTablesToJson(), "[]");
+  for (int i = 0; i < 20; ++i) log.AddCostTable("g" + std::to_string(i), R"({"a": {"op": "A"}})");
+  nlohmann::json tables = nlohmann::json::parse(log.CostTablesToJson());
+  ASSERT_EQ(tables.size(), kMaxCostTables);
+  EXPECT_EQ(tables[0].at("graph"), "g4");
+  EXPECT_EQ(tables[15].at("ops").at("a").at("op"), "A");
+  const std::string large = R"({"a": ")" + std::string(kMaxCostTableBytes / 2, 'x') + "\"}";
+  log.AddCostTable("large", large);
+  log.AddCostTable("last", large);
+  tables = nlohmann::json::parse(log.CostTablesToJson());
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].at("graph"), "last");
+  log.Clear();
+  EXPECT_EQ(log.CostTablesToJson(), "[]");
+}
+
 TEST(PluginState, LentBytesStayUntilGivenBack) {
   PluginState state;
   const std::string bytes(100000, 'x');

@@ -51,7 +51,12 @@ std::optional<std::string> WhyNoHost(const Options& options, const Graph& graph)
          "an operation on it";
 }
 
+// Empty for a graph that was rewritten before: it had its table then.
 Result<std::string> CostTable(const Options& options, Graph* graph) {
+  const bool rewritten =
+      std::any_of(graph->nodes.begin(), graph->nodes.end(),
+                  [](const Node& node) { return node.role != NodeRole::kOriginal; });
+  if (rewritten) return std::string();
   TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
   TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph));
   std::string table = CostTableJson(*graph);
