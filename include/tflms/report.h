@@ -96,6 +96,8 @@ struct Report {
   std::string machine;     // whose figures were used; "" = every operation counts alike
   int64_t compute_us = 0;  // sum of the run times of the device's operations
   CostCounts costs;
+  int64_t step_us = 0;   // predicted time of a run of the rewritten graph, one operation at a time
+  int64_t stall_us = 0;  // the part of it in which operations wait for copies
   int64_t time_us = 0;             // spent on this graph
   std::vector<SkipCount> skipped;  // by reason, largest first
   std::vector<RuleCount> rules;    // in running order

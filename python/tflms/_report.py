@@ -75,6 +75,8 @@ class Report:
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
         machine: whose figures the operations' run times are from; ``""``: each counts alike.
         compute_us: sum of the run times of the device's operations.
+        step_us: predicted time of a run of the rewritten graph, one operation at a time; ``stall_us``
+            is the part of it in which operations wait for copies.
         costs: how many of them are measured, from formulas, or a default.
         skipped: tensors that were not swapped, by reason, largest first.
         rules: in running order.
@@ -106,6 +108,8 @@ class Report:
     order_pinned: bool = False
     machine: str = ""
     compute_us: int = 0
+    step_us: int = 0
+    stall_us: int = 0
     costs: CostCounts = field(default_factory=CostCounts)
     time_us: int = 0
     skipped: tuple[SkipCount, ...] = ()
@@ -160,6 +164,11 @@ class Report:
             f"{self.costs.measured} measured, {self.costs.by_shape} by shape, "
             f"{self.costs.by_formula} by formula, {self.costs.by_default} by default"
         )
+        if self.step_us:
+            line = (
+                f"  predicted time {self.step_us / 1e3:.1f} ms, of which {self.stall_us / 1e3:.1f} ms "
+                f"wait for copies\n{line}"
+            )
         return f"{line}: {self.costs.defaulted}" if self.costs.defaulted else line
 
     def _rewrite_lines(self) -> list[str]:

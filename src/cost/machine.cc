@@ -36,16 +36,18 @@ MachineProfile Gpu(const char* name, const char* summary, double tflops, double 
           .memory_bytes = memory_gb * kGb};
 }
 
-// A core pair of a server CPU running TensorFlow's kernels. Measured on ResNet-50 at 64x64 pixels,
-// 32-bit floats: convolutions 55 GFLOP/s, element-wise operations 9 GB/s. 16-bit floats are
-// converted on the way. The link is given by whoever starts the simulated GPU.
+// A pair of server CPU cores running TensorFlow's kernels, 32-bit floats. Measured with
+// tflms.record_profile on ResNet-50 at 64x64 pixels and on a small net with larger images:
+// convolutions 80 to 130 GFLOP/s forward, 20 to 80 for their gradients; element-wise operations 9
+// to 30 GB/s, by how much of it the caches hold; the smallest 1 to 3 us. 16-bit floats are
+// converted on the way (estimate). The link is given by whoever starts the simulated GPU.
 MachineProfile SimulatedMachine() {
   return {.name = "simulated",
           .summary = "the simulated GPU on two CPU cores; link as it was started with",
-          .flops_per_us = 55e3,
-          .half_flops_per_us = 15e3,
-          .memory_bytes_per_us = 9e3,
-          .launch_us = 10,
+          .flops_per_us = 40e3,
+          .half_flops_per_us = 12e3,
+          .memory_bytes_per_us = 15e3,
+          .launch_us = 3,
           .out_bytes_per_us = 0,
           .in_bytes_per_us = 0,
           .memory_bytes = 0,

@@ -13,6 +13,7 @@
 #include "src/cost/machine.h"
 #include "src/cost/op_cost.h"
 #include "src/cost/profile.h"
+#include "src/sim/clones.h"
 
 namespace tflms {
 namespace {
@@ -94,6 +95,16 @@ void DescribeCosts(const Pricing& pricing, const Problem& problem, Report* repor
   for (const ProblemOp& op : problem.ops) {
     report->compute_us = SaturatingAdd(report->compute_us, op.time_us);
   }
+}
+
+void DescribeStepTime(const Pricing& pricing, const Problem& problem, const Plan& plan,
+                      Report* report) {
+  if (pricing.machine.empty()) return;
+  const SimulationResult run = plan.clones.empty()
+                                   ? Simulate(problem, plan, pricing.link)
+                                   : Simulate(Expand(problem, plan).problem, plan, pricing.link);
+  report->step_us = run.time_us;
+  report->stall_us = run.stall_us;
 }
 
 std::string CostTableJson(const Graph& graph) {

@@ -37,7 +37,12 @@ std::string CostLines(const Report& report) {
                      std::to_string(costs.by_formula) + " by formula, " +
                      std::to_string(costs.by_default) + " by default";
   if (!costs.defaulted.empty()) text += ": " + costs.defaulted;
-  return Line("costs", text);
+  std::string lines = Line("costs", text);
+  if (report.step_us > 0) {
+    lines += Line("predicted time", std::to_string(report.step_us) + " us a run, of which " +
+                                        std::to_string(report.stall_us) + " us wait for copies");
+  }
+  return lines;
 }
 
 std::string SkipLines(const Report& report) {
@@ -126,6 +131,8 @@ std::string ReportToJson(const Report& report) {
       {"order_pinned", report.order_pinned},
       {"machine", report.machine},
       {"compute_us", report.compute_us},
+      {"step_us", report.step_us},
+      {"stall_us", report.stall_us},
       {"costs",
        {{"measured", report.costs.measured},
         {"by_shape", report.costs.by_shape},

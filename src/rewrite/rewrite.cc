@@ -195,6 +195,7 @@ Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& p
   }
   const Report without_plan = *report;
   DescribePlan(*graph, facts, map, plan, report);
+  DescribeStepTime(pricing, map.problem, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
   if (report->nodes_added == 0 && report->control_edges_added == 0) {

@@ -209,6 +209,8 @@ TEST(Pricing, CostsAreTakenBackAfterRewriting) {
   EXPECT_EQ(reports->front().costs.by_default, 32);
   EXPECT_EQ(reports->front().costs.defaulted, "Op (32)");
   EXPECT_EQ(reports->front().compute_us, 32 * 5);  // 8,192 bytes take 0.03 us beside the launch
+  EXPECT_GE(reports->front().step_us, 32 * 5);
+  EXPECT_EQ(reports->front().step_us - reports->front().stall_us, 32 * 5);
   EXPECT_NE(FormatReport(reports->front()).find("t4: 160 us a run; 0 operations measured"),
             std::string::npos)
       << FormatReport(reports->front());
