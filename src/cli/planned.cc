@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/graph/laws.h"
 #include "src/planners/order.h"
+#include "src/rewrite/pricing.h"
 #include "src/sim/bfc.h"
 #include "tflms/rewrite.h"
 
@@ -234,12 +235,15 @@ Result<PlannedGraph> ExamineGraph(const Options& options, const Graph& graph) {
   graphs.before = graphs.rewritten_before ? EraseRewrite(graph) : graph;
   graphs.after = graph;
   TFLMS_ASSIGN_OR_RETURN(graphs.facts, FindFacts(graphs.before));
+  // For the problems only: the graph itself is compared with what it is rewritten to.
+  TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, &graphs.before));
   for (size_t id = 0; id < graphs.before.devices.size(); ++id) {
     if (graphs.before.devices[id].kind != DeviceKind::kAccelerator) continue;
     TFLMS_ASSIGN_OR_RETURN(Planned planned,
                            ExamineDevice(graphs, static_cast<DeviceId>(id), FiltersFrom(options)));
     graphs.planned.push_back(std::move(planned));
   }
+  TakePricesBack(pricing, &graphs.before);
   return graphs;
 }
 
