@@ -98,7 +98,7 @@ struct Report {
   CostCounts costs;
   int64_t step_us = 0;   // predicted time of a run of the rewritten graph, one operation at a time
   int64_t stall_us = 0;  // the part of it in which operations wait for copies
-  int64_t time_us = 0;             // spent on this graph
+  int64_t time_us = 0;   // spent on this graph
   std::vector<SkipCount> skipped;  // by reason, largest first
   std::vector<RuleCount> rules;    // in running order
   std::vector<std::string> notes;  // further sentences for the user

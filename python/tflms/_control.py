@@ -172,7 +172,9 @@ def _enable(values: dict[str, Any]) -> None:
             values = {**values, "budget_bytes": budget}
             plugin.configure(True, values)
     if "machine" not in values and not set_by_environment("machine"):
-        values = {**find_machine(device_type, values), **values}
+        found = find_machine(device_type, values)
+        found = {name: value for name, value in found.items() if not set_by_environment(name)}
+        values = {**found, **values}
         plugin.configure(True, values)
     _in_force = values
     if not before["on"]:

@@ -182,6 +182,19 @@ def test_without_a_driver_the_machine_is_neutral() -> None:
     assert _machine.find_machine("XPU", ["machine"]) == {}
 
 
+def test_the_environment_goes_before_what_is_found() -> None:
+    script = (
+        "import tflms\n"
+        "tflms.simulate_gpu(64 << 20, link_bytes_per_s=(3e6, 4e6))\n"
+        "tflms.enable(log_level='silent')\n"
+        "rows = {row.name: row.value for row in tflms.options()}\n"
+        "print([rows[n] for n in "
+        "('machine', 'link_out_bytes_per_s', 'link_in_bytes_per_s')])\n"
+    )
+    assert "['simulated', 3000000, 7000000]" in run_ok(script, TFLMS_LINK_IN_BYTES_PER_S="7 MB")
+    assert "['t4', 0, 0]" in run_ok(script, TFLMS_MACHINE="t4")
+
+
 def _space() -> Any:
     pytest.importorskip("tensorflow")
     return _profile_trace.xplane_module().XSpace()
