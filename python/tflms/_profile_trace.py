@@ -5,8 +5,9 @@ A trace is an XSpace: planes (devices, host threads) of lines of events. Taken a
 of the device, events that name their operation (``tf_op``); where no device plane has any, as on a
 CPU, the events of the executor's threads, which are called ``name:Type``.
 
-One operation may launch several kernels. Those of one step (``group_id``) are added up; without
-steps, the sum is divided by how often the operation's rarest kernel ran.
+One operation may launch several kernels, the same ones in each run. How often it ran is told by the
+host's threads, else by the rarest of its kernels: its kernels, in order of time, are cut into as many
+equal parts, each of which is one run.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import contextlib
 import importlib
 import re
 import tempfile
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,6 +33,8 @@ _PICOSECONDS = 1e6  # in a microsecond
 _NODE = re.compile(r"^(?P<name>[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*):(?P<type>_?[A-Za-z]\w*)$")
 _COPIES = {"MemcpyD2H": "out", "MemcpyH2D": "in"}
 _COPY_SIZE = re.compile(r"\bsize:(\d+)")
+
+Op = tuple[str, str]  # name and type
 
 
 class Sink(Protocol):
@@ -75,13 +78,14 @@ def xplane_module() -> Any:
 def read_space(space: Any, device_type: str, sink: Sink) -> None:
     """Adds the operations and copies of a trace."""
     devices = [p for p in space.planes if p.name.startswith(f"/device:{device_type}:")]
-    hosts = [p for p in space.planes if p.name.startswith("/host:CPU")]
+    host = [run for p in space.planes if p.name.startswith("/host:CPU") for run in _host_runs(p)]
+    counts = Counter((name, op_type) for _, name, op_type, _ in host)
     found = False
     for plane in devices:
-        found = _read_device(plane, sink) or found
+        found = _read_device(plane, counts, sink) or found
     if not found:
-        for plane in hosts:
-            _read_host(plane, sink)
+        for _, name, op_type, time_us in sorted(host):
+            sink.add(name, op_type, time_us)
 
 
 def _stats(plane: Any, event: Any) -> dict[str, Any]:
@@ -96,45 +100,49 @@ def _stats(plane: Any, event: Any) -> dict[str, Any]:
     return values
 
 
-def _read_device(plane: Any, sink: Sink) -> bool:
+def _read_device(plane: Any, host_runs: Mapping[Op, int], sink: Sink) -> bool:
     """Adds a device's kernels and copies; False when no event names an operation."""
-    # By operation: by step the time, and by kernel how often it ran. 0 stands for "no step".
-    steps: dict[tuple[str, str], dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    kernels: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    # By operation its kernels: begin, name, time.
+    kernels: dict[Op, list[tuple[int, str, float]]] = defaultdict(list)
     for line in plane.lines:
         for event in line.events:
             stats = _stats(plane, event)
             time_us = event.duration_ps / _PICOSECONDS
             kernel = plane.event_metadata[event.metadata_id].name
-            size = _COPY_SIZE.search(str(stats.get("memcpy_details", "")))
-            if kernel in _COPIES and size:
-                sink.add_copy(_COPIES[kernel], int(size.group(1)), time_us)
+            if kernel in _COPIES:
+                size = _COPY_SIZE.search(str(stats.get("memcpy_details", "")))
+                if size:
+                    sink.add_copy(_COPIES[kernel], int(size.group(1)), time_us)
+                continue
             node = _NODE.match(str(stats.get("tf_op", "")))
             # Lines that sum kernels up per operation would count them twice.
-            if node is None or "correlation_id" not in stats:
-                continue
-            op = (node.group("name"), node.group("type"))
-            steps[op][int(stats.get("group_id", 0))] += time_us
-            kernels[op][kernel] += 1
-    for op, by_step in sorted(steps.items()):
-        unknown = by_step.pop(0, 0.0)
-        for _, time_us in sorted(by_step.items()):
+            if node is not None and "correlation_id" in stats:
+                begin_ps = line.timestamp_ns * 1000 + event.offset_ps
+                kernels[node.group("name"), node.group("type")].append((begin_ps, kernel, time_us))
+    for op, events in sorted(kernels.items()):
+        for time_us in _runs(sorted(events), host_runs.get(op, 0)):
             sink.add(*op, time_us)
-        if not by_step:
-            runs = min(kernels[op].values())
-            for _ in range(runs):
-                sink.add(*op, unknown / runs)
-    return bool(steps)
+    return bool(kernels)
 
 
-def _read_host(plane: Any, sink: Sink) -> None:
-    """Adds the runs of kernels on host threads."""
+def _runs(events: list[tuple[int, str, float]], host_runs: int) -> list[float]:
+    """The time of each run of one operation, given its kernels in order of time."""
+    runs = host_runs or min(Counter(kernel for _, kernel, _ in events).values())
+    times = [time_us for *_, time_us in events]
+    each, rest = divmod(len(times), runs)
+    if rest or not each:  # not the same kernels each time: the mean of all
+        return [sum(times) / runs] * runs
+    return [sum(times[i : i + each]) for i in range(0, len(times), each)]
+
+
+def _host_runs(plane: Any) -> list[tuple[int, str, str, float]]:
+    """The runs of kernels on host threads: begin, name, type, time."""
     runs = []
     for line in plane.lines:
         for event in line.events:
             node = _NODE.match(plane.event_metadata[event.metadata_id].name)
             if node is not None:
                 begin_ps = line.timestamp_ns * 1000 + event.offset_ps
-                runs.append((begin_ps, node.group("name"), node.group("type"), event.duration_ps))
-    for _, name, op_type, duration_ps in sorted(runs):
-        sink.add(name, op_type, duration_ps / _PICOSECONDS)
+                time_us = event.duration_ps / _PICOSECONDS
+                runs.append((begin_ps, node.group("name"), node.group("type"), time_us))
+    return runs

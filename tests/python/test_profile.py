@@ -217,26 +217,40 @@ def _add(plane: Any, line: Any, name: str, duration_us: float, **stats: Any) -> 
             stat.uint64_value = value
 
 
-def test_a_devices_kernels_are_added_up_by_step() -> None:
+def _kernel(plane: Any, line: Any, kernel: str, duration_us: float, op: str) -> None:
+    _add(plane, line, kernel, duration_us, tf_op=op, correlation_id=7)
+
+
+def test_a_devices_kernels_are_added_up_by_run() -> None:
     space = _space()
     plane = space.planes.add(name="/device:GPU:0")
     line = plane.lines.add()
-    for step, factor in ((1, 1), (2, 2)):
-        for kernel, time_us in (("gemm", 10), ("bias", 3)):
-            _add(
-                plane, line, kernel, factor * time_us,
-                tf_op="net/dense/MatMul:MatMul", group_id=step, correlation_id=7,
-            )  # fmt: skip
-    _add(plane, line, "gemm", 50, tf_op="net/dense/MatMul:MatMul", group_id=1)  # a summing line
-    _add(plane, line, "relu", 4, tf_op="r:Relu", correlation_id=8)
-    _add(plane, line, "relu", 6, tf_op="r:Relu", correlation_id=9)
-    _add(plane, line, "MemcpyD2H", 100, memcpy_details="kind_src:device size:1200000 dest:0")
+    for factor in (1, 2):
+        for kernel, time_us in (("gemm", 10), ("bias", 3), ("bias", 4)):
+            _kernel(plane, line, kernel, factor * time_us, "net/dense/MatMul:MatMul")
+        # The host's threads tell that these two are one run.
+        _kernel(plane, line, "sum", factor * 5, "s:Sum")
+        _kernel(plane, line, "sum", factor * 6, "s:Sum")
+    for time_us in (1, 2, 6):  # cannot be three equal runs of two
+        _kernel(plane, line, "r", time_us, "r:Relu")
+    _add(plane, line, "gemm", 50, tf_op="net/dense/MatMul:MatMul")  # a line that sums up
+    details = "kind_src:device size:1200000 dest:0"
+    _add(
+        plane, line, "MemcpyD2H", 100, memcpy_details=details, tf_op="r:Relu", correlation_id=1
+    )  # fmt: skip
     host = space.planes.add(name="/host:CPU")
-    _add(host, host.lines.add(), "h:MatMul", 77)
+    host_line = host.lines.add()
+    for _ in range(2):
+        _add(host, host_line, "s:Sum", 77)
+        _add(host, host_line, "r:Relu", 77)
     runs = Runs()
     _profile_trace.read_space(space, "GPU", runs)
-    assert dict(runs.times_us)["net/dense/MatMul"] == [13, 26]
-    assert runs.op_types == {"net/dense/MatMul": "MatMul", "r": "Relu"}
+    assert dict(runs.times_us) == {
+        "net/dense/MatMul": [17, 34],
+        "s": [11, 22],
+        "r": [4.5, 4.5],
+    }
+    assert runs.op_types == {"net/dense/MatMul": "MatMul", "s": "Sum", "r": "Relu"}
     assert runs.copies == {"out": (1_200_000, 100.0)}
 
 
