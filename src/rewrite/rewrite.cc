@@ -102,7 +102,10 @@ Result<int64_t> PeakAsItCame(const Problem& problem) {
 Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Plan& plan,
                   Graph* graph, Report* report) {
   const Graph before = *graph;
-  IncrementalOrder order(*graph, plan.order);
+  std::vector<NodeId> first_runs =
+      plan.order;  // clones join the order when rule recompute adds them
+  std::erase_if(first_runs, [&](NodeId id) { return id >= graph->size(); });
+  IncrementalOrder order(*graph, first_runs);
   RewriteState state;
   state.graph = graph;
   state.order = &order;
