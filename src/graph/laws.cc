@@ -71,7 +71,7 @@ Status VerifySwapNode(const Graph& graph, NodeId id) {
 }
 
 // Names the first of the fields that a clone shares with its source in which two nodes differ,
-// inputs aside; "" when none does.
+// inputs and estimates aside; "" when none does.
 std::string SharedFieldThatDiffers(const Node& a, const Node& b) {
   if (a.op != b.op) return "operation";
   if (a.device != b.device) return "device";
@@ -81,8 +81,6 @@ std::string SharedFieldThatDiffers(const Node& a, const Node& b) {
   if (a.inputs.size() != b.inputs.size()) return "number of data inputs";
   if (a.outputs != b.outputs) return "outputs";
   if (a.state_bytes != b.state_bytes) return "state size";
-  if (a.workspace_bytes != b.workspace_bytes) return "workspace";
-  if (a.time_us != b.time_us) return "run time";
   return "";
 }
 
@@ -91,6 +89,8 @@ std::string FieldThatDiffers(const Node& a, const Node& b) {
   if (a.role != b.role) return "role";
   if (a.clone_of != b.clone_of) return "source";
   if (a.cookie != b.cookie) return "cookie";
+  if (a.workspace_bytes != b.workspace_bytes) return "workspace";
+  if (a.time_us != b.time_us) return "run time";
   return SharedFieldThatDiffers(a, b);
 }
 
