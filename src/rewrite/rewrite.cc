@@ -20,6 +20,7 @@
 #include "src/rewrite/plan_request.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/rules/rule.h"
+#include "src/sim/bounds.h"
 #include "src/sim/simulator.h"
 
 namespace tflms {
