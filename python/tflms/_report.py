@@ -46,6 +46,11 @@ class Report:
             with chunks larger than asked for, when copies are as slow as the plan allows.
         allocator_peak_fast_bytes: the same when copies take next to no time. The truth lies between.
         floor_bytes: no swapping gets the peak below this; ``floor_node`` is what needs it.
+        order_bound_bytes: no order that keeps all tensors on the device gets the peak below this.
+        compute_time_us: all operations once.
+        time_bound_us: no plan in this order that keeps to the budget is faster.
+        predicted_time_us: of a run with this plan, ``predicted_stall_us`` of it waiting for copies;
+            0 when the link's rate is not known.
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
         skipped: tensors that were not swapped, by reason, largest first.
         rules: in running order.
@@ -68,6 +73,11 @@ class Report:
     allocator_peak_fast_bytes: int = 0
     floor_bytes: int = 0
     floor_node: str = ""
+    order_bound_bytes: int = 0
+    compute_time_us: int = 0
+    time_bound_us: int = 0
+    predicted_time_us: int = 0
+    predicted_stall_us: int = 0
     host_peak_bytes: int = 0
     swapped_tensors: int = 0
     swap_out_bytes: int = 0

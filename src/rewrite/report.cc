@@ -5,6 +5,7 @@
 #include "tflms/report.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "src/base/bytes_text.h"
@@ -12,8 +13,40 @@
 namespace tflms {
 namespace {
 
+std::string Decimals(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
 std::string Line(const std::string& what, const std::string& value) {
   return "  " + what + std::string(what.size() < 22 ? 22 - what.size() : 1, ' ') + value + "\n";
+}
+
+// "850 us", "12.5 ms", "3.25 s".
+std::string FormatTime(int64_t time_us) {
+  const auto time = static_cast<double>(time_us);
+  if (time_us < 1000) return std::to_string(time_us) + " us";
+  return time_us < 1000000 ? Decimals(time / 1e3, 1) + " ms" : Decimals(time / 1e6, 2) + " s";
+}
+
+std::string FloorLines(const Report& report) {
+  std::string text =
+      Line("floor", FormatBytes(report.floor_bytes) +
+                        (report.floor_node.empty() ? "" : " at " + report.floor_node));
+  if (report.order_bound_bytes > 0) {
+    text += Line("floor without swaps", FormatBytes(report.order_bound_bytes) + ", in any order");
+  }
+  return text;
+}
+
+std::string TimeLines(const Report& report) {
+  if (report.predicted_time_us <= 0 || report.time_bound_us <= 0) return "";
+  const double over = static_cast<double>(report.predicted_time_us - report.time_bound_us) /
+                      static_cast<double>(report.time_bound_us);
+  return Line("step time", FormatTime(report.predicted_time_us) + " predicted, " +
+                               FormatTime(report.compute_time_us) + " of compute; within " +
+                               Decimals(100 * over, 1) + " % of the bound for this order");
 }
 
 std::string SwapLines(const Report& report) {
@@ -68,8 +101,8 @@ std::string FormatReport(const Report& report) {
     text += Line("predicted peak", FormatBytes(report.peak_bytes_before) + " -> " +
                                        FormatBytes(report.peak_bytes_after));
     text += Line("variables, constants", FormatBytes(report.persistent_bytes));
-    text += Line("floor", FormatBytes(report.floor_bytes) +
-                              (report.floor_node.empty() ? "" : " at " + report.floor_node));
+    text += FloorLines(report);
+    text += TimeLines(report);
     text += SwapLines(report);
     text += SkipLines(report);
   }
@@ -104,6 +137,11 @@ std::string ReportToJson(const Report& report) {
       {"allocator_peak_fast_bytes", report.allocator_peak_fast_bytes},
       {"floor_bytes", report.floor_bytes},
       {"floor_node", report.floor_node},
+      {"order_bound_bytes", report.order_bound_bytes},
+      {"compute_time_us", report.compute_time_us},
+      {"time_bound_us", report.time_bound_us},
+      {"predicted_time_us", report.predicted_time_us},
+      {"predicted_stall_us", report.predicted_stall_us},
       {"host_peak_bytes", report.host_peak_bytes},
       {"swapped_tensors", report.swapped_tensors},
       {"swap_out_bytes", report.swap_out_bytes},

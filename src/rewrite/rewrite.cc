@@ -16,6 +16,7 @@
 #include "src/graph/verifier.h"
 #include "src/planners/order.h"
 #include "src/planners/planner.h"
+#include "src/rewrite/describe_bounds.h"
 #include "src/rewrite/plan_details.h"
 #include "src/rewrite/plan_request.h"
 #include "src/rewrite/problem_builder.h"
@@ -181,10 +182,11 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   }
   const PlannerEntry* planner = FindPlanner(options.planner);
   if (!planner) return InvalidArgument("planner `" + options.planner + "` is not known");
-  TFLMS_ASSIGN_OR_RETURN(const Plan plan,
-                         planner->plan(map.problem, PlannerOptionsFrom(options, deadline)));
+  const PlannerOptions wanted = PlannerOptionsFrom(options, deadline);
+  TFLMS_ASSIGN_OR_RETURN(const Plan plan, planner->plan(map.problem, wanted));
   const std::string fault = CheckPlan(map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
+  DescribeBounds(map.problem, plan, wanted.machine, report);
   if (plan.swaps.empty() && !plan.pin_order) {
     DescribeAllocator(*graph, map.problem, plan, report);
     return FinishUnchanged(options, report);

@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <numeric>
 
@@ -36,6 +35,74 @@ uint32_t Cases(uint32_t otherwise) {
 Problem SmallProblem(uint32_t seed) {
   return seed % 3 == 0 ? SmallTrainingProblem(seed, 2 + static_cast<int>(seed / 3 % 2))
                        : SmallRandomProblem(seed, 4 + static_cast<int>(seed % 4));
+}
+
+// x -> a (8 bytes, 2 us) -> b (8, 8) -> c (2, 4) -> g reads c and a (2, 2); x is 4 bytes.
+Problem Example() {
+  Problem problem;
+  const int64_t time[] = {1, 2, 8, 4, 2}, size[] = {4, 8, 8, 2, 2};
+  for (OpId i = 0; i < 5; ++i) {
+    problem.ops.emplace_back().time_us = time[i];
+    ProblemBuffer& buffer = problem.buffers.emplace_back();
+    buffer.size_bytes = size[i];
+    buffer.producer = i;
+    buffer.swappable = true;
+  }
+  problem.buffers[0].uses = {1};
+  problem.buffers[1].uses = {2, 4};
+  problem.buffers[2].uses = {3};
+  problem.buffers[3].uses = {4};
+  problem.successors = {{1}, {2, 4}, {3}, {4}, {}};
+  return problem;
+}
+
+TEST(Bounds, ASwapComesBackBehindTheOpThatHasNoRoomForIt) {
+  // While c runs, 2 of the 8 + 8 + 2 bytes must be away. Of a they left while b ran, and come back
+  // in 2 us between c and g: 17 us of compute and those.
+  const Problem problem = Example();
+  const TimeBounds bounds = BoundTime(problem, InIdOrder(problem), {1, 1}, 16);
+  EXPECT_EQ(bounds.compute_us, 17);
+  EXPECT_EQ(bounds.swap_us, 19);
+  EXPECT_EQ(bounds.recompute_us, kNoPlan);
+  EXPECT_EQ(bounds.both_us, 19);
+  EXPECT_EQ(BoundTime(problem, InIdOrder(problem), {0, 0}, 16).swap_us, 17);  // no limit
+  EXPECT_EQ(BoundTime(problem, InIdOrder(problem), {1, 0.5}, 16).swap_us, 21);
+  EXPECT_EQ(BoundTime(problem, InIdOrder(problem), {1, 1}, 18).swap_us, 17);  // fits as it is
+  EXPECT_EQ(BoundTime(problem, InIdOrder(problem), {1, 1}, 9).both_us, kNoPlan);
+}
+
+TEST(Bounds, ASlowLinkHoldsUpTheOpToo) {
+  // a is made at 3 us and c starts at 11: 8 us for 2 bytes at 0.2 bytes a us, which take 10.
+  const Problem problem = Example();
+  EXPECT_EQ(BoundTime(problem, InIdOrder(problem), {0.2, 0}, 16).swap_us, 17 + 2);
+}
+
+TEST(Bounds, PartOfARunMakesPartOfABuffer) {
+  // a's 8 bytes take 2 us to make again; 2 of them, a quarter, 0.5: rounded up, 18.
+  Problem problem = Example();
+  problem.ops[1].repeatable = true;
+  problem.buffers[1].recomputable = true;
+  const TimeBounds bounds = BoundTime(problem, InIdOrder(problem), {1, 1}, 16);
+  EXPECT_EQ(bounds.swap_us, 19);
+  EXPECT_EQ(bounds.recompute_us, 18);
+  EXPECT_EQ(bounds.both_us, 18);
+}
+
+TEST(Bounds, WhatIsMadeBeforeAndReadBehindIsThereInEveryOrder) {
+  // At c: a (read by g), b and c. At b: a and b.
+  const Problem problem = Example();
+  const OrderBound bound = KeepEverythingBound(problem, InIdOrder(problem));
+  EXPECT_EQ(bound.bytes, 18);
+  EXPECT_EQ(bound.op, 3);
+  EXPECT_EQ(WorkingSetFloor(problem).bytes, 16);  // b reads a
+}
+
+TEST(Bounds, AnOutputInTheMemoryOfAnInputCountsOnce) {
+  Problem problem = Example();
+  problem.buffers[2].may_reuse = {1};
+  EXPECT_EQ(WorkingSetFloor(problem).bytes, 12);  // a and x, or a, c and g
+  problem.buffers[2].size_bytes = 7;              // of another size: it never does
+  EXPECT_EQ(WorkingSetFloor(problem).bytes, 15);
 }
 
 // How near a bound comes, over many cases.
