@@ -144,6 +144,13 @@ class Report:
             + (", order pinned" if self.order_pinned else "")
             + f", planner {self.planner}, {self.time_us / 1e6:.2f} s",
         ]
+        if self.predicted_time_us and self.time_bound_us:
+            over = self.predicted_time_us / self.time_bound_us - 1
+            lines.append(
+                f"  step time {self.predicted_time_us / 1e3:.1f} ms predicted, "
+                f"{self.compute_time_us / 1e3:.1f} ms of compute; "
+                f"within {100 * over:.1f} % of the bound for this order"
+            )
         if self.fits is False:
             lines.append("  the plan does not fit the budget: try a smaller batch")
         return lines
