@@ -6,6 +6,7 @@
 
 #include "bench/core/training_graph.h"
 #include "src/planners/order.h"
+#include "src/sim/bounds.h"
 #include "src/sim/simulator.h"
 
 namespace tflms {

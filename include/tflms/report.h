@@ -93,9 +93,12 @@ struct Report {
   int64_t allocator_peak_bytes = 0;
   // The same when copies take next to no time; the truth lies between the two.
   int64_t allocator_peak_fast_bytes = 0;
-  int64_t floor_bytes = 0;      // persistent + largest working set: no swapping goes below
-  std::string floor_node;       // the node with that working set
-  int64_t host_peak_bytes = 0;  // predicted
+  int64_t floor_bytes = 0;  // persistent + largest working set: no swapping goes below
+  std::string floor_node;   // the node with that working set
+  // Bounds, docs/bounds.md; 0 when no plan was made.
+  int64_t order_bound_bytes = 0;   // no order that keeps all tensors on the device goes below
+  int64_t time_bound_us = 0;       // no plan in this order that keeps to the budget is faster
+  int64_t host_peak_bytes = 0;     // predicted
   int64_t swapped_tensors = 0;
   int64_t swap_out_bytes = 0;  // per run of the graph
   int64_t swap_in_bytes = 0;

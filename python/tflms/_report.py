@@ -72,6 +72,8 @@ class Report:
             with chunks larger than asked for, when copies are as slow as the plan allows.
         allocator_peak_fast_bytes: the same when copies take next to no time. The truth lies between.
         floor_bytes: no swapping gets the peak below this; ``floor_node`` is what needs it.
+        order_bound_bytes: no order that keeps all tensors on the device gets the peak below this.
+        time_bound_us: no plan in this order that keeps to the budget is faster.
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
         machine: whose figures the operations' run times are from; ``""``: each counts alike.
         compute_us: sum of the run times of the device's operations.
@@ -99,6 +101,8 @@ class Report:
     allocator_peak_fast_bytes: int = 0
     floor_bytes: int = 0
     floor_node: str = ""
+    order_bound_bytes: int = 0
+    time_bound_us: int = 0
     host_peak_bytes: int = 0
     swapped_tensors: int = 0
     swap_out_bytes: int = 0
@@ -167,11 +171,6 @@ class Report:
             f"{self.costs.measured} measured, {self.costs.by_shape} by shape, "
             f"{self.costs.by_formula} by formula, {self.costs.by_default} by default"
         )
-        if self.step_us:
-            line = (
-                f"  predicted time {self.step_us / 1e3:.1f} ms, of which {self.stall_us / 1e3:.1f} ms "
-                f"wait for copies\n{line}"
-            )
         return f"{line}: {self.costs.defaulted}" if self.costs.defaulted else line
 
     def _rewrite_lines(self) -> list[str]:
@@ -194,6 +193,13 @@ class Report:
                 2,
                 f"  {format_count(self.recomputed_tensors, 'tensor')} made again: "
                 f"{format_bytes(self.recompute_bytes)}",
+            )
+        if self.step_us and self.time_bound_us:
+            over = self.step_us / self.time_bound_us - 1
+            lines.append(
+                f"  step time {self.step_us / 1e3:.1f} ms predicted, {self.stall_us / 1e3:.1f} ms of "
+                f"it waiting, {self.compute_us / 1e3:.1f} ms of compute; "
+                f"within {100 * over:.1f} % of the bound for this order"
             )
         if self.fits is False:
             lines.append("  the plan does not fit the budget: try a smaller batch")

@@ -24,6 +24,7 @@ struct Arguments {
   std::string other;                                // REWRITTEN or B
   std::string node;                                 // NODE
   std::string out;                                  // -o
+  std::string problem;                              // --problem
   std::string part;                                 // --graph: one graph of the file
   std::string place = "auto";                       // --place
   std::vector<std::string> fetch;                   // --fetch

@@ -6,16 +6,20 @@
 #include "src/cli/output_file.h"
 #include "src/cli/plan_diff.h"
 #include "src/cli/plan_text.h"
+#include "src/cli/problem_json.h"
 #include "src/cli/table.h"
 
 namespace tflms::cli {
 namespace {
 
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<Answer> answer = PlanAnswer(arguments, arguments.graph);
   if (!answer.ok() || arguments.out.empty()) return answer;
-  const Status written = WriteWhole(
-      arguments.out, answer->json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  const Status written = WriteWhole(arguments.out, Dump(answer->json));
   if (!written.ok()) return Failure{kNoInput, written.message()};
   return answer;
 }
@@ -28,6 +32,7 @@ Attempt<Answer> PlanAnswer(const Arguments& arguments, const std::string& path) 
   Answer answer;
   DescribeFile(*file, &answer);
   answer.json["graphs"] = Json::array();
+  Json problems = Json::array();
   for (const Unit& unit : file->units) {
     Attempt<PlannedGraph> graphs = PlanUnit(arguments, unit);
     if (!graphs.ok()) return graphs.failure();
@@ -41,9 +46,13 @@ Attempt<Answer> PlanAnswer(const Arguments& arguments, const std::string& path) 
       DescribePlan(*graphs, planned, arguments.options, &answer, &one);
       DescribeSwaps(*graphs, planned, arguments.top, &answer, &one);
       json["devices"].push_back(std::move(one));
+      if (!arguments.problem.empty()) problems.push_back(ProblemJson(unit.name, *graphs, planned));
     }
     answer.json["graphs"].push_back(std::move(json));
   }
+  if (arguments.problem.empty()) return answer;
+  const Status written = WriteWhole(arguments.problem, Dump({{"problems", std::move(problems)}}));
+  if (!written.ok()) return Failure{kNoInput, written.message()};
   return answer;
 }
 
@@ -55,6 +64,8 @@ Command PlanCommand() {
           {GraphArgument(),
            {"-o,--out", &Arguments::out, "FILE", "Also writes the answer as JSON, for `tflms diff`",
             false},
+           {"--problem", &Arguments::problem, "FILE",
+            "Also writes what the planner is asked, as JSON, for bench/lp_bound.py", false},
            TopArgument("How many swaps to list")},
           &Run};
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "src/rewrite/problem_builder.h"
+#include "src/sim/bounds.h"
 #include "src/sim/problem.h"
 #include "src/sim/simulator.h"
 #include "tflms/options.h"

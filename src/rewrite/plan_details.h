@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a plan comes to, for the report: memory at every operation on both sides, every swap and
-// second run, and the peak the device's allocator will show. Cost: O(ops + accesses log) and one replay of the
-// allocator.
+// second run, and the peak the device's allocator will show. Cost: O(ops + accesses log) and one
+// replay of the allocator.
 
 #ifndef TFLMS_REWRITE_PLAN_DETAILS_H_
 #define TFLMS_REWRITE_PLAN_DETAILS_H_

@@ -97,16 +97,6 @@ void DescribeCosts(const Pricing& pricing, const Problem& problem, Report* repor
   }
 }
 
-void DescribeStepTime(const Pricing& pricing, const Problem& problem, const Plan& plan,
-                      Report* report) {
-  if (pricing.machine.empty()) return;
-  const SimulationResult run = plan.clones.empty()
-                                   ? Simulate(problem, plan, pricing.link)
-                                   : Simulate(Expand(problem, plan).problem, plan, pricing.link);
-  report->step_us = run.time_us;
-  report->stall_us = run.stall_us;
-}
-
 std::string CostTableJson(const Graph& graph) {
   nlohmann::ordered_json table = nlohmann::ordered_json::object();
   for (NodeId id = 0; id < graph.size(); ++id) {

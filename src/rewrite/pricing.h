@@ -43,10 +43,6 @@ void TakePricesBack(const Pricing& pricing, Graph* graph);
 // Writes machine, counts and the sum of the device's run times into the report.
 void DescribeCosts(const Pricing& pricing, const Problem& problem, Report* report);
 
-// Writes the predicted time of a run under the plan, and of its stalls. Nothing without a machine.
-void DescribeStepTime(const Pricing& pricing, const Problem& problem, const Plan& plan,
-                      Report* report);
-
 // The accelerators' operations of a priced graph as one JSON object by node name:
 // {"conv1/Conv2D": {"op": "Conv2D", "key": "Conv2D|f32[..]..", "time_us": 812}}; "key" is "" when a
 // shape is not known. O(V + E).

@@ -290,23 +290,4 @@ ProblemMap BuildProblem(const Graph& graph, const GraphFacts& facts, DeviceId ac
   return Builder(graph, facts, accelerator, filters).Run();
 }
 
-Floor WorkingSetFloor(const Problem& problem) {
-  std::vector<int64_t> need(problem.ops.size());
-  for (size_t op = 0; op < need.size(); ++op) need[op] = problem.ops[op].workspace_bytes;
-  const auto add = [&](OpId op, int64_t bytes) {
-    need[Index(op)] = SaturatingAdd(need[Index(op)], bytes);
-  };
-  for (const ProblemBuffer& buffer : problem.buffers) {
-    // An output that may take over an input's memory need not count beside it.
-    if (buffer.may_reuse.empty()) add(buffer.producer, buffer.size_bytes);
-    for (OpId use : buffer.uses) add(use, buffer.size_bytes);
-  }
-  Floor floor{problem.persistent_bytes, kNoOp};
-  for (size_t op = 0; op < need.size(); ++op) {
-    const int64_t bytes = SaturatingAdd(problem.persistent_bytes, need[op]);
-    if (bytes > floor.bytes) floor = {bytes, static_cast<OpId>(op)};
-  }
-  return floor;
-}
-
 }  // namespace tflms

@@ -53,14 +53,6 @@ struct ProblemMap {
 ProblemMap BuildProblem(const Graph& graph, const GraphFacts& facts, DeviceId accelerator,
                         const Filters& filters = {});
 
-// The least memory any plan without splitting can reach: persistent bytes plus the largest
-// (inputs + outputs + workspace) of one op, each buffer once (bound M1).
-struct Floor {
-  int64_t bytes = 0;
-  OpId op = kNoOp;
-};
-Floor WorkingSetFloor(const Problem& problem);
-
 }  // namespace tflms
 
 #endif  // TFLMS_REWRITE_PROBLEM_BUILDER_H_

@@ -5,6 +5,7 @@
 #include "tflms/report.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "src/base/bytes_text.h"
@@ -12,8 +13,41 @@
 namespace tflms {
 namespace {
 
+std::string Decimals(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
 std::string Line(const std::string& what, const std::string& value) {
   return "  " + what + std::string(what.size() < 22 ? 22 - what.size() : 1, ' ') + value + "\n";
+}
+
+// "850 us", "12.5 ms", "3.25 s".
+std::string FormatTime(int64_t time_us) {
+  const auto time = static_cast<double>(time_us);
+  if (time_us < 1000) return std::to_string(time_us) + " us";
+  return time_us < 1000000 ? Decimals(time / 1e3, 1) + " ms" : Decimals(time / 1e6, 2) + " s";
+}
+
+std::string FloorLines(const Report& report) {
+  std::string text =
+      Line("floor", FormatBytes(report.floor_bytes) +
+                        (report.floor_node.empty() ? "" : " at " + report.floor_node));
+  if (report.order_bound_bytes > 0) {
+    text += Line("floor without swaps", FormatBytes(report.order_bound_bytes) + ", in any order");
+  }
+  return text;
+}
+
+std::string TimeLines(const Report& report) {
+  if (report.step_us <= 0 || report.time_bound_us <= 0) return "";
+  const double over = static_cast<double>(report.step_us - report.time_bound_us) /
+                      static_cast<double>(report.time_bound_us);
+  return Line("step time", FormatTime(report.step_us) + " predicted, " +
+                               FormatTime(report.stall_us) + " of it waiting, " +
+                               FormatTime(report.compute_us) + " of compute; within " +
+                               Decimals(100 * over, 1) + " % of the bound for this order");
 }
 
 std::string SwapLines(const Report& report) {
@@ -24,7 +58,7 @@ std::string SwapLines(const Report& report) {
   if (report.recomputed_tensors > 0) {
     text += Line("recomputed tensors", std::to_string(report.recomputed_tensors) + ", " +
                                            FormatBytes(report.recompute_bytes) + " in " +
-                                           std::to_string(report.recompute_time_us) + " us a run");
+                                           std::to_string(report.recompute_us) + " us a run");
   }
   text += Line("order pinned", report.order_pinned ? "yes" : "no");
   text += Line("nodes, order edges", std::to_string(report.nodes_added) + " and " +
@@ -42,12 +76,7 @@ std::string CostLines(const Report& report) {
                      std::to_string(costs.by_formula) + " by formula, " +
                      std::to_string(costs.by_default) + " by default";
   if (!costs.defaulted.empty()) text += ": " + costs.defaulted;
-  std::string lines = Line("costs", text);
-  if (report.step_us > 0) {
-    lines += Line("predicted time", std::to_string(report.step_us) + " us a run, of which " +
-                                        std::to_string(report.stall_us) + " us wait for copies");
-  }
-  return lines;
+  return Line("costs", text);
 }
 
 std::string SkipLines(const Report& report) {
@@ -90,9 +119,9 @@ std::string FormatReport(const Report& report) {
     text += Line("predicted peak", FormatBytes(report.peak_bytes_before) + " -> " +
                                        FormatBytes(report.peak_bytes_after));
     text += Line("variables, constants", FormatBytes(report.persistent_bytes));
-    text += Line("floor", FormatBytes(report.floor_bytes) +
-                              (report.floor_node.empty() ? "" : " at " + report.floor_node));
+    text += FloorLines(report);
     text += CostLines(report);
+    text += TimeLines(report);
     text += SwapLines(report);
     text += SkipLines(report);
   }
@@ -127,13 +156,15 @@ std::string ReportToJson(const Report& report) {
       {"allocator_peak_fast_bytes", report.allocator_peak_fast_bytes},
       {"floor_bytes", report.floor_bytes},
       {"floor_node", report.floor_node},
+      {"order_bound_bytes", report.order_bound_bytes},
+      {"time_bound_us", report.time_bound_us},
       {"host_peak_bytes", report.host_peak_bytes},
       {"swapped_tensors", report.swapped_tensors},
       {"swap_out_bytes", report.swap_out_bytes},
       {"swap_in_bytes", report.swap_in_bytes},
       {"recomputed_tensors", report.recomputed_tensors},
       {"recompute_bytes", report.recompute_bytes},
-      {"recompute_time_us", report.recompute_time_us},
+      {"recompute_us", report.recompute_us},
       {"unknown_size_tensors", report.unknown_size_tensors},
       {"compiled_nodes", report.compiled_nodes},
       {"order_pinned", report.order_pinned},

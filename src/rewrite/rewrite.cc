@@ -16,11 +16,13 @@
 #include "src/graph/verifier.h"
 #include "src/planners/order.h"
 #include "src/planners/planner.h"
+#include "src/rewrite/describe_bounds.h"
 #include "src/rewrite/plan_details.h"
 #include "src/rewrite/plan_request.h"
 #include "src/rewrite/pricing.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/rules/rule.h"
+#include "src/sim/bounds.h"
 #include "src/sim/simulator.h"
 
 namespace tflms {
@@ -196,18 +198,17 @@ Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& p
   }
   const PlannerEntry* planner = FindPlanner(options.planner);
   if (!planner) return InvalidArgument("planner `" + options.planner + "` is not known");
-  TFLMS_ASSIGN_OR_RETURN(
-      const Plan plan,
-      planner->plan(map.problem, PlannerOptionsFrom(options, pricing.link, deadline)));
+  const PlannerOptions wanted = PlannerOptionsFrom(options, pricing.link, deadline);
+  TFLMS_ASSIGN_OR_RETURN(const Plan plan, planner->plan(map.problem, wanted));
   const std::string fault = CheckPlan(map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
+  DescribeBounds(map.problem, plan, wanted.machine, report);
   if (plan.swaps.empty() && !plan.pin_order) {
     DescribeAllocator(*graph, map.problem, plan, report);
     return FinishUnchanged(options, report);
   }
   const Report without_plan = *report;
   DescribePlan(*graph, facts, map, plan, report);
-  DescribeStepTime(pricing, map.problem, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
   if (report->nodes_added == 0 && report->control_edges_added == 0) {

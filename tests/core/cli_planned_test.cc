@@ -7,6 +7,7 @@
 #include "random_graph.h"
 #include "src/cli/plan_text.h"
 #include "src/cli/planned.h"
+#include "src/cli/problem_json.h"
 #include "src/cli/swap_list.h"
 #include "src/graph/text.h"
 
@@ -42,6 +43,26 @@ Options Budget(int64_t mib) {
   Options options;
   options.budget_bytes = mib << 20;
   return options;
+}
+
+TEST(CliPlanned, TheProblemAsJsonListsTheDevicesOpsInThePlannedOrder) {
+  Result<Graph> graph = ParseGraph(
+      "h = Op : f32[4] @cpu\na = Op(h) : f32[4] t=3 ws=7\nr = Op(a) : f32[4] @cpu\n"
+      "b = Op(a) : f32[8]\n");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const PlannedGraph graphs = MustPlan(Budget(6), *graph);
+  ASSERT_EQ(graphs.planned.size(), 1u);
+  const Json json = ProblemJson("g", graphs, graphs.planned[0]);
+  ASSERT_EQ(json["ops"].size(), 2u);
+  EXPECT_EQ(json["ops"][0]["name"], "a");
+  EXPECT_EQ(json["ops"][0]["time_us"], 3);
+  EXPECT_EQ(json["ops"][0]["workspace_bytes"], 7);
+  EXPECT_EQ(json["order"], Json::array({0, 1}));
+  ASSERT_EQ(json["buffers"].size(), 2u);
+  EXPECT_EQ(json["buffers"][0]["tensor"], "a:0");
+  EXPECT_EQ(json["buffers"][0]["size_bytes"], 16);
+  EXPECT_EQ(json["buffers"][0]["producer"], 0);
+  EXPECT_EQ(json["buffers"][0]["uses"], Json::array({1}));  // r is not on the device
 }
 
 TEST(CliPlanned, WhatIsReadOffTheGraphIsWhatWasPlanned) {

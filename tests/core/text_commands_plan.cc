@@ -197,6 +197,10 @@ Result<Lines> ReportCommand(const Graph& graph, RunArgs* args, TextState*) {
     add("peak-before", report.peak_bytes_before);
     add("peak-after", report.peak_bytes_after);
     add("floor", report.floor_bytes);
+    add("order-bound", report.order_bound_bytes);
+    add("compute-time", report.compute_us);
+    add("time-bound", report.time_bound_us);
+    add("predicted-time", report.step_us);
     add("swapped", report.swapped_tensors);
     add("out-bytes", report.swap_out_bytes);
     add("in-bytes", report.swap_in_bytes);
