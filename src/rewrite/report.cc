@@ -58,7 +58,7 @@ std::string SwapLines(const Report& report) {
   if (report.recomputed_tensors > 0) {
     text += Line("recomputed tensors", std::to_string(report.recomputed_tensors) + ", " +
                                            FormatBytes(report.recompute_bytes) + " in " +
-                                           std::to_string(report.recompute_us) + " us a run");
+                                           std::to_string(report.recompute_time_us) + " us a run");
   }
   text += Line("order pinned", report.order_pinned ? "yes" : "no");
   text += Line("nodes, order edges", std::to_string(report.nodes_added) + " and " +
@@ -164,7 +164,7 @@ std::string ReportToJson(const Report& report) {
       {"swap_in_bytes", report.swap_in_bytes},
       {"recomputed_tensors", report.recomputed_tensors},
       {"recompute_bytes", report.recompute_bytes},
-      {"recompute_us", report.recompute_us},
+      {"recompute_time_us", report.recompute_time_us},
       {"unknown_size_tensors", report.unknown_size_tensors},
       {"compiled_nodes", report.compiled_nodes},
       {"order_pinned", report.order_pinned},

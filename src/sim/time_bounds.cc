@@ -168,7 +168,7 @@ class Bounder {
     }
     TimeBounds bounds{static_cast<int64_t>(before_.back()), Total(swap), Total(recompute),
                       Total(both)};
-    bounds.both_us = std::min({bounds.both_us, bounds.swap_us, bounds.recompute_us});
+    bounds.both_us = std::min({bounds.both_us, bounds.swap_us, bounds.recompute_time_us});
     return bounds;
   }
 

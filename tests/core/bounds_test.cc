@@ -63,7 +63,7 @@ TEST(Bounds, ASwapComesBackBehindTheOpThatHasNoRoomForIt) {
   const TimeBounds bounds = BoundTime(problem, InIdOrder(problem), {1, 1}, 16);
   EXPECT_EQ(bounds.compute_us, 17);
   EXPECT_EQ(bounds.swap_us, 19);
-  EXPECT_EQ(bounds.recompute_us, kNoPlan);
+  EXPECT_EQ(bounds.recompute_time_us, kNoPlan);
   EXPECT_EQ(bounds.both_us, 19);
   EXPECT_EQ(BoundTime(problem, InIdOrder(problem), {0, 0}, 16).swap_us, 17);  // no limit
   EXPECT_EQ(BoundTime(problem, InIdOrder(problem), {1, 0.5}, 16).swap_us, 21);
@@ -84,7 +84,7 @@ TEST(Bounds, PartOfARunMakesPartOfABuffer) {
   problem.buffers[1].recomputable = true;
   const TimeBounds bounds = BoundTime(problem, InIdOrder(problem), {1, 1}, 16);
   EXPECT_EQ(bounds.swap_us, 19);
-  EXPECT_EQ(bounds.recompute_us, 18);
+  EXPECT_EQ(bounds.recompute_time_us, 18);
   EXPECT_EQ(bounds.both_us, 18);
 }
 
@@ -233,7 +233,7 @@ void CheckTimes(uint32_t seed, AllTightness* tightness) {
       if (best != kNoPlan && best > bounds.compute_us) kind->Add(bound, best, bounds.compute_us);
     };
     check("T1", bounds.swap_us, swap, &tightness->swap);
-    check("T2", bounds.recompute_us, recompute, &tightness->recompute);
+    check("T2", bounds.recompute_time_us, recompute, &tightness->recompute);
     check("T2'", bounds.both_us, both, &tightness->both);
   }
 }
