@@ -158,7 +158,8 @@ void FillBatch(int64_t batch_size, Graph* graph) {
 void TypeSwapNodes(Graph* graph) {
   for (int pass = 0; pass < 2; ++pass) {  // swap-outs before the swap-ins that read them
     for (Node& node : graph->nodes) {
-      if (node.role == NodeRole::kOriginal || node.inputs.size() != 1) continue;
+      const bool swaps = node.role == NodeRole::kSwapOut || node.role == NodeRole::kSwapIn;
+      if (!swaps || node.inputs.size() != 1) continue;
       if (node.outputs.size() != 1) continue;
       const TensorType& type = graph->output(node.inputs[0]).type;
       if (type.dtype == node.outputs[0].type.dtype) node.outputs[0].type = type;
@@ -195,6 +196,13 @@ void RestoreFacts(const Graph& erased, Graph* graph) {
     facts.cookie = node.cookie;
     facts.device = node.device;
     node = std::move(facts);
+  }
+  for (Node& node : graph->nodes) {
+    if (node.role != NodeRole::kRecompute) continue;
+    const Node& source = graph->node(node.clone_of);
+    if (source.inputs.size() != node.inputs.size()) continue;
+    node.flags = source.flags;
+    node.outputs = source.outputs;
   }
 }
 

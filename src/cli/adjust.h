@@ -34,7 +34,8 @@ void TypeSwapNodes(Graph* graph);
 bool CanErase(const Graph& graph);
 
 // What is known of a node by the operations around it, as it was known before those of tflms came
-// between. `erased` has the nodes of `graph` but for the added ones, in the same order.
+// between. `erased` has the nodes of `graph` but for the added ones, in the same order. Of a clone is
+// known what is known of its source.
 void RestoreFacts(const Graph& erased, Graph* graph);
 
 }  // namespace tflms::cli

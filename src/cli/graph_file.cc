@@ -16,6 +16,7 @@
 #include "src/cli/adjust.h"
 #include "src/cli/function_body.h"
 #include "src/cli/library.h"
+#include "src/cli/node_bytes.h"
 #include "src/graph/laws.h"
 #include "src/graph/text.h"
 #include "src/graph/verifier.h"
@@ -268,25 +269,6 @@ Result<std::string> WriteUnit(const Unit& unit, const Graph& graph) {
   return WriteFunctionBody(origin.function_def, origin.body, graph_def);
 }
 
-// Fields of a NodeDef but its inputs and what tflms notes on it.
-std::string OtherFields(std::string_view node_def) {
-  std::string out;
-  FieldReader fields(node_def);
-  while (fields.Next()) {
-    if (fields.tag() == field::kNodeInput) continue;
-    if (fields.tag() == field::kNodeAttr) {
-      std::string_view key;
-      FieldReader entry(fields.Bytes());
-      while (entry.Next()) {
-        if (entry.tag() == field::kMapKey) key = entry.Bytes();
-      }
-      if (key == kAddedControlsAttr) continue;
-    }
-    out.append(fields.raw());
-  }
-  return out;
-}
-
 // A message without its fields `tag`.
 std::string WithoutFields(std::string_view message, uint32_t tag) {
   std::string out;
@@ -372,22 +354,7 @@ std::string Frame(const GraphFile& file) {
 
 Status CompareNodeBytes(const Unit& before, const Unit& after) {
   if (!before.origin || !after.origin) return Status();
-  const GraphDefImport& old_import = before.origin->import;
-  const GraphDefImport& new_import = after.origin->import;
-  const auto by_name = IndexByName(new_import.graph);
-  for (const Node& node : old_import.graph.nodes) {
-    const auto found = by_name.find(node.name);
-    if (found == by_name.end()) {
-      return LawBroken("L3 node " + Quoted(node.name) + ": the node is gone");
-    }
-    const auto cookie = static_cast<size_t>(new_import.graph.node(found->second).cookie);
-    if (OtherFields(old_import.node_defs[static_cast<size_t>(node.cookie)]) !=
-        OtherFields(new_import.node_defs[cookie])) {
-      return LawBroken("L3 node " + Quoted(node.name) +
-                       ": its attributes or other fields were changed");
-    }
-  }
-  return Status();
+  return CompareNodeBytes(before.origin->import, after.origin->import);
 }
 
 }  // namespace tflms::cli

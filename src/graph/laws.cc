@@ -103,7 +103,7 @@ Status VerifyClone(const Graph& graph, NodeId id) {
   }
   const std::string field = SharedFieldThatDiffers(node, source);
   if (!field.empty()) {
-    return Fault("L3", node, "its " + field + " is not that of " + Quoted(source.name));
+    return Fault("L3", node, "differs from " + Quoted(source.name) + " in its " + field);
   }
   for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
     const Input& in = source.inputs[slot];

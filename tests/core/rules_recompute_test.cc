@@ -277,11 +277,11 @@ std::string LawAfter(const std::function<void(Graph*)>& spoil) {
 TEST(RecomputeRule, TheLawsSeeClonesThatAreNotTheirSources) {
   const std::string node = "L3 node `tflms/recompute/u`: ";
   EXPECT_EQ(LawAfter([](Graph* g) { g->node(3).op = "Other"; }),
-            node + "its operation is not that of `u`");
+            node + "differs from `u` in its operation");
   EXPECT_EQ(LawAfter([](Graph* g) { g->node(3).device = GraphBuilder::kGpu2; }),
-            node + "its device is not that of `u`");
+            node + "differs from `u` in its device");
   EXPECT_EQ(LawAfter([](Graph* g) { g->node(3).outputs[0].type.dtype = DataType::kFloat16; }),
-            node + "its outputs is not that of `u`");
+            node + "differs from `u` in its outputs");
   EXPECT_EQ(LawAfter([](Graph* g) {
               Node other = g->node(0);
               other.name = "y";

@@ -347,7 +347,7 @@ def test_lists_come_from_the_catalogs() -> None:
     assert rules == library().rule_table()
     planners = json.loads(ok("--list-planners", "--json"))
     assert [p["name"] for p in planners] == [p["name"] for p in library().planner_table()]
-    assert ok("--list-rules").startswith("swap\n    ")
+    assert ok("--list-rules").startswith("recompute\n    ")
 
 
 def test_json_and_text_are_both_there_for_every_command(small: Path, tmp_path: Path) -> None:
