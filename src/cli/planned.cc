@@ -203,10 +203,15 @@ Result<Planned> ExamineDevice(const PlannedGraph& graphs, DeviceId device, const
 // The plan that `graphs.after` carries out on one device.
 Status ReadPlan(const PlannedGraph& graphs, Planned* planned) {
   planned->report = ReportFor(graphs.reports, graphs.before.devices[Index(planned->device)].name);
-  const Problem& first_runs = planned->map.problem;
+  Problem& first_runs = planned->map.problem;
   const CloneReader clones(graphs.before, graphs.after, graphs.facts, planned->map,
                            planned->device);
   planned->names = clones.Names();
+  // What runs again may: without shape inference, less is known here than when that was decided.
+  for (OpId source : clones.clones()) first_runs.ops[Index(source)].repeatable = true;
+  for (const CloneRead& read : clones.reads()) {
+    first_runs.buffers[Index(read.buffer)].recomputable = true;
+  }
   Plan with_clones;
   with_clones.pin_order = true;
   with_clones.clones = clones.clones();
