@@ -92,7 +92,8 @@ Verdict Judge(const Planned& planned, int64_t budget_bytes) {
     if (all <= budget_bytes) return Verdict::kNotNeeded;
   }
   if (planned.floor.bytes > budget_bytes) return Verdict::kCannotFit;
-  if (touched && PlanFits(problem, planned.plan, planned.memory.peak_bytes, budget_bytes)) {
+  if (touched &&
+      PlanFits(planned.expansion.problem, planned.plan, planned.memory.peak_bytes, budget_bytes)) {
     return Verdict::kFits;
   }
   return Verdict::kNotFound;
@@ -105,8 +106,14 @@ bool IsBad(Verdict verdict) {
 
 void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Options& options,
                   Answer* answer, Json* json) {
-  const Problem& problem = planned.map.problem;
+  const Problem& problem = planned.expansion.problem;
   const Verdict verdict = Judge(planned, options.budget_bytes);
+  int64_t again = 0, again_bytes = 0;
+  for (size_t id = 0; id < problem.buffers.size(); ++id) {
+    if (planned.expansion.clone[id] < 0 || problem.buffers[id].uses.empty()) continue;
+    ++again;
+    again_bytes = SaturatingAdd(again_bytes, problem.buffers[id].size_bytes);
+  }
   std::vector<bool> swapped(problem.buffers.size(), false);
   int64_t tensors = 0, out_bytes = 0, in_bytes = 0;
   for (const SwapGap& gap : planned.plan.swaps) {
@@ -126,6 +133,10 @@ void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Opti
   answer->text += FormatLine(graphs.rewritten_before ? "swapped before" : "swapped",
                              Count(tensors, "tensor") + ", " + FormatBytes(out_bytes) + " out, " +
                                  FormatBytes(in_bytes) + " in a run");
+  if (again > 0) {
+    answer->text += FormatLine(
+        "made again", Count(again, "tensor") + ", " + FormatBytes(again_bytes) + " in a run");
+  }
   answer->text += FormatLine("order pinned", planned.plan.pin_order ? "yes" : "no");
   answer->text += FormatLine("host peak", FormatBytes(planned.memory.host_peak_bytes));
   for (const std::string& note : planned.report.notes) answer->text += FormatLine("note", note);
@@ -140,6 +151,8 @@ void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Opti
            {"swapped_tensors", tensors},
            {"swap_out_bytes", out_bytes},
            {"swap_in_bytes", in_bytes},
+           {"recomputed_tensors", again},
+           {"recompute_bytes", again_bytes},
            {"order_pinned", planned.plan.pin_order},
            {"host_peak_bytes", planned.memory.host_peak_bytes},
            {"notes", planned.report.notes}};

@@ -5,10 +5,12 @@
 #include "src/cli/planned.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "src/base/text.h"
+#include "src/cli/planned_clones.h"
 #include "src/graph/laws.h"
 #include "src/planners/order.h"
 #include "src/rewrite/pricing.h"
@@ -35,55 +37,46 @@ std::vector<OpId> OrderAround(const Problem& problem, const std::vector<OpId>& s
   return MakeOrder(held, OrderPolicy::kReadyFirst);
 }
 
-// The on-device ops in the order that the pipeline planned.
-std::vector<OpId> SequenceOf(const Graph& graph, const Report& report) {
-  const auto by_name = IndexByName(graph);
+// The on-device ops and clones in the order that the pipeline planned.
+std::vector<OpId> SequenceOf(const Graph& after, const std::vector<OpId>& op_of,
+                             const Report& report) {
+  const auto by_name = IndexByName(after);
   std::vector<OpId> sequence;
   for (const TimelinePoint& point : report.timeline) {
     const auto found = by_name.find(point.node);
-    if (found != by_name.end()) sequence.push_back(found->second);
+    if (found == by_name.end()) continue;
+    const OpId op = op_of[Index(found->second)];
+    if (op != kNoOp) sequence.push_back(op);
   }
   return sequence;
 }
 
-// The on-device ops of `before` in a topological order of `after`, which added nodes and edges
+// The on-device ops and clones in a topological order of `after`, which added nodes and edges
 // constrain further.
 Result<std::vector<OpId>> SequenceOfRewritten(const Problem& problem, const Graph& after,
-                                              const std::vector<NodeId>& original) {
+                                              const std::vector<OpId>& op_of) {
   TFLMS_ASSIGN_OR_RETURN(const std::vector<NodeId> order, TopologicalOrder(after));
   std::vector<OpId> sequence;
   for (NodeId id : order) {
-    const OpId op = original[Index(id)];
+    const OpId op = op_of[Index(id)];
     if (op != kNoOp && problem.ops[Index(op)].on_device) sequence.push_back(op);
   }
   return sequence;
 }
 
-// By node of `after`: the node of the same name in `before`, or kNoNode.
-std::vector<NodeId> Originals(const Graph& before, const Graph& after) {
-  const auto by_name = IndexByName(before);
-  std::vector<NodeId> original(after.nodes.size(), kNoNode);
-  for (NodeId id = 0; id < after.size(); ++id) {
-    const auto found = by_name.find(after.node(id).name);
-    if (found != by_name.end()) original[Index(id)] = found->second;
-  }
-  return original;
-}
-
 class PlanReader {
  public:
-  PlanReader(const PlannedGraph& graphs, const ProblemMap& map, std::vector<OpId> order)
-      : before_(graphs.before),
-        after_(graphs.after),
-        facts_(graphs.facts),
-        map_(map),
-        original_(Originals(before_, after_)),
+  PlanReader(const Graph& after, const CloneReader& clones, const Expansion& expansion,
+             std::vector<OpId> order)
+      : after_(after),
+        clones_(clones),
+        problem_(expansion.problem),
+        op_of_(clones.op_of()),
         readers_(after_),
         position_(Positions(order)) {
     plan_.order = std::move(order);
-    problem_buffer_.assign(facts_.buffers.buffers.size(), -1);
-    for (size_t id = 0; id < map.graph_buffer.size(); ++id) {
-      problem_buffer_[Index(map.graph_buffer[id])] = static_cast<BufferId>(id);
+    for (size_t id = 0; id < problem_.buffers.size(); ++id) {
+      buffer_of_[{expansion.original[id], expansion.clone[id]}] = static_cast<BufferId>(id);
     }
   }
 
@@ -91,7 +84,9 @@ class PlanReader {
     for (NodeId id = 0; id < after_.size(); ++id) {
       if (after_.node(id).role == NodeRole::kSwapIn) ReadSwapIn(id);
     }
-    plan_.pin_order = HasOrderEdges();
+    plan_.clones = clones_.clones();
+    plan_.clone_reads = clones_.reads();
+    plan_.pin_order = HasOrderEdges() || !plan_.clones.empty();
     std::sort(plan_.swaps.begin(), plan_.swaps.end(), [&](const SwapGap& a, const SwapGap& b) {
       return std::pair(a.buffer, position_[Index(a.back_for)]) <
              std::pair(b.buffer, position_[Index(b.back_for)]);
@@ -108,18 +103,17 @@ class PlanReader {
     const NodeId out = after_.node(in).inputs[0].node;
     if (after_.node(out).inputs.size() != 1) return;
     const Input& from = after_.node(out).inputs[0];
-    const NodeId maker = original_[Index(from.node)];
-    if (maker == kNoNode) return;
-    const BufferId buffer = problem_buffer_[Index(facts_.buffers.Of(maker, from.port))];
-    if (buffer < 0) return;
+    const CloneReader::Run run = clones_.RunBehind(from);
+    if (run.buffer < 0) return;
+    const BufferId buffer = buffer_of_.at({run.buffer, run.clone});
     SwapGap gap{buffer, kNoOp, kNoOp, kNoOp, kNoOp};
     for (const Reader* reader = readers_.begin(in); reader != readers_.end(in); ++reader) {
-      const NodeId op = original_[Index(reader->node)];
-      if (op == kNoNode) continue;
+      const OpId op = op_of_[Index(reader->node)];
+      if (op == kNoOp) continue;
       if (gap.back_for == kNoOp || At(op) < At(gap.back_for)) gap.back_for = op;
     }
     if (gap.back_for == kNoOp) return;
-    for (OpId access : Accesses(map_.problem.buffers[Index(buffer)], position_)) {
+    for (OpId access : Accesses(problem_.buffers[Index(buffer)], position_)) {
       if (At(access) < At(gap.back_for)) gap.leave_after = access;
     }
     if (gap.leave_after == kNoOp) return;
@@ -131,8 +125,8 @@ class PlanReader {
   OpId TriggerOf(NodeId in, OpId leave_after) const {
     OpId trigger = leave_after;
     for (NodeId from : after_.node(in).control_inputs) {
-      const NodeId op = original_[Index(from)];
-      if (op == kNoNode || !map_.problem.ops[Index(op)].orderable) continue;
+      const OpId op = op_of_[Index(from)];
+      if (op == kNoOp || !problem_.ops[Index(op)].orderable) continue;
       if (At(op) > At(trigger)) trigger = op;
     }
     return trigger;
@@ -141,8 +135,8 @@ class PlanReader {
   OpId SyncOf(NodeId out) const {
     OpId sync = kNoOp;
     for (const NodeId* to = readers_.control_begin(out); to != readers_.control_end(out); ++to) {
-      const NodeId op = original_[Index(*to)];
-      if (op != kNoNode && (sync == kNoOp || At(op) < At(sync))) sync = op;
+      const OpId op = op_of_[Index(*to)];
+      if (op != kNoOp && (sync == kNoOp || At(op) < At(sync))) sync = op;
     }
     return sync;
   }
@@ -172,14 +166,13 @@ class PlanReader {
     });
   }
 
-  const Graph& before_;
   const Graph& after_;
-  const GraphFacts& facts_;
-  const ProblemMap& map_;
-  const std::vector<NodeId> original_;
+  const CloneReader& clones_;
+  const Problem& problem_;  // with clones
+  const std::vector<OpId>& op_of_;
   const Readers readers_;
   const std::vector<int32_t> position_;
-  std::vector<BufferId> problem_buffer_;
+  std::map<std::pair<BufferId, int32_t>, BufferId> buffer_of_;  // by (buffer, clone)
   Plan plan_;
 };
 
@@ -196,6 +189,8 @@ Result<Planned> ExamineDevice(const PlannedGraph& graphs, DeviceId device, const
   planned.device = device;
   planned.map = BuildProblem(graphs.before, graphs.facts, device, filters);
   const Problem& problem = planned.map.problem;
+  planned.expansion = Expand(problem, {});
+  for (const Node& node : graphs.before.nodes) planned.names.push_back(node.name);
   planned.floor = WorkingSetFloor(problem);
   planned.as_it_came.order = MakeOrder(problem, OrderPolicy::kReadyFirst);
   if (planned.as_it_came.order.size() != problem.ops.size()) {
@@ -208,18 +203,35 @@ Result<Planned> ExamineDevice(const PlannedGraph& graphs, DeviceId device, const
 // The plan that `graphs.after` carries out on one device.
 Status ReadPlan(const PlannedGraph& graphs, Planned* planned) {
   planned->report = ReportFor(graphs.reports, graphs.before.devices[Index(planned->device)].name);
-  const Problem& problem = planned->map.problem;
-  std::vector<OpId> sequence = SequenceOf(graphs.before, planned->report);
+  Problem& first_runs = planned->map.problem;
+  const CloneReader clones(graphs.before, graphs.after, graphs.facts, planned->map,
+                           planned->device);
+  planned->names = clones.Names();
+  // What runs again may: without shape inference, less is known here than when that was decided.
+  for (OpId source : clones.clones()) first_runs.ops[Index(source)].repeatable = true;
+  for (const CloneRead& read : clones.reads()) {
+    first_runs.buffers[Index(read.buffer)].recomputable = true;
+  }
+  Plan with_clones;
+  with_clones.pin_order = true;
+  with_clones.clones = clones.clones();
+  with_clones.clone_reads = clones.reads();
+  std::string fault = CheckClones(first_runs, with_clones);
+  if (!fault.empty()) return LawBroken("the plan in this graph does not hold: " + fault);
+  planned->expansion = Expand(first_runs, with_clones);
+  const Problem& problem = planned->expansion.problem;
+  std::vector<OpId> sequence = SequenceOf(graphs.after, clones.op_of(), planned->report);
   if (graphs.rewritten_before) {
-    const std::vector<NodeId> original = Originals(graphs.before, graphs.after);
-    TFLMS_ASSIGN_OR_RETURN(sequence, SequenceOfRewritten(problem, graphs.after, original));
+    TFLMS_ASSIGN_OR_RETURN(sequence, SequenceOfRewritten(problem, graphs.after, clones.op_of()));
   }
   std::vector<OpId> order = OrderAround(problem, sequence);
-  if (sequence.empty() || order.size() != problem.ops.size()) order = planned->as_it_came.order;
-  planned->plan = PlanReader(graphs, planned->map, std::move(order)).Run();
+  if (sequence.empty() || order.size() != problem.ops.size()) {
+    order = MakeOrder(problem, OrderPolicy::kReadyFirst);
+  }
+  planned->plan = PlanReader(graphs.after, clones, planned->expansion, std::move(order)).Run();
   // Where the graph's own edges hold the order already, there are none to be read.
   planned->plan.pin_order |= planned->report.order_pinned;
-  const std::string fault = CheckPlan(problem, planned->plan);
+  fault = CheckPlan(first_runs, planned->plan);
   if (!fault.empty()) return LawBroken("the plan in this graph does not hold: " + fault);
   planned->memory = PlannedMemory(problem, planned->plan);
   return Status();

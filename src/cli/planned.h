@@ -9,6 +9,7 @@
 //     leave_after = the access of b before it
 //     trigger     = the last of in's control inputs in the order; leave_after when it has none
 //     sync        = the first node in the order with an added control input from b's swap-out
+//   clones and who reads them: planned_clones.h
 
 #ifndef TFLMS_CLI_PLANNED_H_
 #define TFLMS_CLI_PLANNED_H_
@@ -18,6 +19,7 @@
 
 #include "src/rewrite/problem_builder.h"
 #include "src/sim/bounds.h"
+#include "src/sim/clones.h"
 #include "src/sim/problem.h"
 #include "src/sim/simulator.h"
 #include "tflms/options.h"
@@ -29,9 +31,12 @@ namespace tflms::cli {
 // One accelerator of one graph.
 struct Planned {
   DeviceId device = kNoDevice;
-  ProblemMap map;   // of the graph without what tflms added
-  Plan plan;        // what the graph does
-  Plan as_it_came;  // the order of a runtime without order edges, and no swap
+  ProblemMap map;  // of the graph without what tflms added
+  Plan plan;       // what the graph does
+  // The problem that `plan`, `memory` and `names` are for: `map.problem` with the plan's clones.
+  Expansion expansion;
+  std::vector<std::string> names;  // by op and clone
+  Plan as_it_came;                 // the order of a runtime without order edges, and no swap
   MemoryView memory, memory_as_it_came;
   Floor floor;
   // What the pipeline said; empty device when the graph was rewritten before it was read.

@@ -23,16 +23,16 @@ constexpr int64_t kNoLimit = int64_t{1} << 60;
 // One run of the device's ops.
 struct Course {
   const char* name;
+  const Problem& problem;  // that the plan is for
   const Plan& plan;
   const MemoryView& memory;
 };
 
 // Memory by the device's ops, in kChartRows parts of the order, each with its highest point.
-void DrawChart(const PlannedGraph& graphs, const Planned& planned, const Course& course,
-               Answer* answer) {
+void DrawChart(const Planned& planned, const Course& course, Answer* answer) {
   std::vector<size_t> positions;
   for (size_t p = 0; p < course.plan.order.size(); ++p) {
-    if (planned.map.problem.ops[Index(course.plan.order[p])].on_device) positions.push_back(p);
+    if (course.problem.ops[Index(course.plan.order[p])].on_device) positions.push_back(p);
   }
   const size_t parts = std::min<size_t>(kChartRows, positions.size());
   std::vector<std::vector<std::string>> rows;
@@ -48,17 +48,17 @@ void DrawChart(const PlannedGraph& graphs, const Planned& planned, const Course&
     const int64_t bytes = course.memory.running[highest];
     rows.push_back({std::to_string(begin), FormatBytes(bytes),
                     Bar(bytes, course.memory.peak_bytes, kChartWidth),
-                    graphs.before.node(course.plan.order[highest]).name});
+                    planned.names[Index(course.plan.order[highest])]});
   }
   answer->text += FormatTable(rows);
 }
 
-Json Timeline(const PlannedGraph& graphs, const Planned& planned, const Course& course) {
+Json Timeline(const Planned& planned, const Course& course) {
   Json timeline = Json::array();
   for (size_t p = 0; p < course.plan.order.size(); ++p) {
     const OpId op = course.plan.order[p];
-    if (!planned.map.problem.ops[Index(op)].on_device) continue;
-    timeline.push_back({{"node", graphs.before.node(op).name},
+    if (!course.problem.ops[Index(op)].on_device) continue;
+    timeline.push_back({{"node", planned.names[Index(op)]},
                         {"waiting_bytes", course.memory.waiting[p]},
                         {"running_bytes", course.memory.running[p]}});
   }
@@ -66,9 +66,8 @@ Json Timeline(const PlannedGraph& graphs, const Planned& planned, const Course& 
 }
 
 // How many of the replays stay within the budget, and what chunks take without a limit.
-void DescribeReplay(const Planned& planned, const Course& course, int64_t budget_bytes,
-                    Answer* answer, Json* json) {
-  const Problem& problem = planned.map.problem;
+void DescribeReplay(const Course& course, int64_t budget_bytes, Answer* answer, Json* json) {
+  const Problem& problem = course.problem;
   int64_t chunks = 0;
   for (uint32_t seed = 0; seed < kReplaySeeds; ++seed) {
     chunks =
@@ -96,11 +95,11 @@ void DescribeReplay(const Planned& planned, const Course& course, int64_t budget
   (*json)["replays_that_fit"] = fit;
 }
 
-Json DescribeCourse(const PlannedGraph& graphs, const Planned& planned, const Course& course,
-                    int64_t budget_bytes, Answer* answer) {
+Json DescribeCourse(const Planned& planned, const Course& course, int64_t budget_bytes,
+                    Answer* answer) {
   const int32_t position = course.memory.peak_position;
   const std::string node =
-      position < 0 ? "" : graphs.before.node(course.plan.order[Index(position)]).name;
+      position < 0 ? "" : planned.names[Index(course.plan.order[Index(position)])];
   answer->text += "  " + std::string(course.name) + "\n";
   answer->text += FormatLine(
       "peak", FormatBytes(course.memory.peak_bytes) +
@@ -110,9 +109,9 @@ Json DescribeCourse(const PlannedGraph& graphs, const Planned& planned, const Co
                {"peak_node", node},
                {"peak_position", position},
                {"host_peak_bytes", course.memory.host_peak_bytes}};
-  DescribeReplay(planned, course, budget_bytes, answer, &json);
-  DrawChart(graphs, planned, course, answer);
-  json["timeline"] = Timeline(graphs, planned, course);
+  DescribeReplay(course, budget_bytes, answer, &json);
+  DrawChart(planned, course, answer);
+  json["timeline"] = Timeline(planned, course);
   return json;
 }
 
@@ -123,13 +122,14 @@ void DescribeDevice(const PlannedGraph& graphs, const Planned& planned, const Op
   answer->text += FormatLine("device", device);
   answer->text += FormatLine("verdict", VerdictName(verdict));
   *json = {{"device", device}, {"verdict", VerdictName(verdict)}};
-  (*json)["as_it_came"] =
-      DescribeCourse(graphs, planned, {"as it came", planned.as_it_came, planned.memory_as_it_came},
-                     options.budget_bytes, answer);
+  (*json)["as_it_came"] = DescribeCourse(
+      planned, {"as it came", planned.map.problem, planned.as_it_came, planned.memory_as_it_came},
+      options.budget_bytes, answer);
   if (planned.plan.pin_order || !planned.plan.swaps.empty()) {
     const char* name = planned.plan.swaps.empty() ? "in the planned order" : "with the swaps";
-    (*json)["planned"] = DescribeCourse(graphs, planned, {name, planned.plan, planned.memory},
-                                        options.budget_bytes, answer);
+    (*json)["planned"] =
+        DescribeCourse(planned, {name, planned.expansion.problem, planned.plan, planned.memory},
+                       options.budget_bytes, answer);
   }
   if (IsBad(verdict)) answer->exit = kNotSatisfied;
 }

@@ -25,21 +25,21 @@ std::vector<int32_t> StepsBefore(const Problem& problem, const std::vector<OpId>
 }  // namespace
 
 std::vector<NamedSwap> ListSwaps(const PlannedGraph& graphs, const Planned& planned) {
-  const Problem& problem = planned.map.problem;
+  const Problem& problem = planned.expansion.problem;
   const std::vector<int32_t> step = StepsBefore(problem, planned.plan.order);
   const std::vector<int32_t> position = Positions(planned.plan.order);
   std::vector<SwapGap> gaps = planned.plan.swaps;
   std::stable_sort(gaps.begin(), gaps.end(), [&](const SwapGap& a, const SwapGap& b) {
     return position[Index(a.leave_after)] < position[Index(b.leave_after)];
   });
-  const auto name = [&](OpId op) {
-    return op == kNoOp ? std::string() : graphs.before.node(op).name;
-  };
+  const auto name = [&](OpId op) { return op == kNoOp ? std::string() : planned.names[Index(op)]; };
   std::vector<NamedSwap> swaps;
   for (const SwapGap& gap : gaps) {
-    const Buffer& buffer =
-        graphs.facts.buffers.buffers[Index(planned.map.graph_buffer[Index(gap.buffer)])];
-    swaps.push_back({TensorName(graphs.before, buffer.node, buffer.port), name(gap.leave_after),
+    const BufferId first = planned.expansion.original[Index(gap.buffer)];
+    const int32_t port =
+        graphs.facts.buffers.buffers[Index(planned.map.graph_buffer[Index(first)])].port;
+    const std::string maker = name(problem.buffers[Index(gap.buffer)].producer);
+    swaps.push_back({port == 0 ? maker : maker + ":" + std::to_string(port), name(gap.leave_after),
                      name(gap.trigger), name(gap.back_for), name(gap.sync),
                      problem.buffers[Index(gap.buffer)].size_bytes,
                      step[Index(gap.back_for)] - step[Index(gap.leave_after)],

@@ -14,12 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "src/graph/laws.h"
 #include "src/graph/text.h"
-#include "src/planners/order.h"
 #include "src/rewrite/plan_request.h"
-#include "src/rewrite/problem_builder.h"
-#include "tests/core/random_graph.h"
+#include "tests/core/clone_plans.h"
 #include "tests/core/rule_helpers.h"
 
 namespace tflms {
@@ -30,67 +27,6 @@ size_t Index(int32_t id) { return static_cast<size_t>(id); }
 uint64_t Seeds() {
   const char* seeds = std::getenv("TFLMS_PROPERTY_SEEDS");
   return seeds == nullptr ? 50 : std::strtoull(seeds, nullptr, 10);
-}
-
-// A graph, its problem, and a plan for it.
-struct Planned {
-  explicit Planned(Graph from) : graph(std::move(from)) {
-    facts = FindFacts(graph).value();
-    map = BuildProblem(graph, facts, 0);
-    plan.order = MakeOrder(map.problem, OrderPolicy::kReadyFirst);
-    plan.pin_order = true;
-  }
-  OpId Op(std::string_view name) const { return IndexByName(graph).at(name); }
-  BufferId BufferOf(std::string_view name) const {
-    for (size_t id = 0; id < map.graph_buffer.size(); ++id) {
-      const Buffer& buffer = facts.buffers.buffers[Index(map.graph_buffer[id])];
-      if (graph.node(buffer.node).name == name) return static_cast<BufferId>(id);
-    }
-    return -1;
-  }
-  // Puts a new clone of `source` right before `before` in the order.
-  OpId CloneBefore(OpId source, OpId before) {
-    const OpId clone = graph.size() + static_cast<OpId>(plan.clones.size());
-    plan.clones.push_back(source);
-    plan.order.insert(std::find(plan.order.begin(), plan.order.end(), before), clone);
-    return clone;
-  }
-  void Read(BufferId buffer, OpId reader, OpId clone) {
-    const CloneRead read = {buffer, reader, clone - graph.size()};
-    const auto place =
-        std::find_if(plan.clone_reads.begin(), plan.clone_reads.end(), [&](const CloneRead& other) {
-          return std::pair(other.buffer, other.reader) > std::pair(buffer, reader);
-        });
-    plan.clone_reads.insert(place, read);
-  }
-
-  Graph graph;
-  GraphFacts facts;
-  ProblemMap map;
-  Plan plan;
-};
-
-// Carries the plan out and checks the laws, and that no step of it was refused.
-Graph CarriedOut(const Planned& p, const Options& options = {}) {
-  EXPECT_EQ(CheckPlan(p.map.problem, p.plan), "");
-  std::vector<NodeId> first_runs = p.plan.order;
-  std::erase_if(first_runs, [&](NodeId id) { return id >= p.graph.size(); });
-  RuleRun run(p.graph, first_runs);
-  run.request = RequestFromPlan(p.graph, p.facts, p.map, p.plan, options, GraphBuilder::kCpu);
-  EXPECT_EQ(run.Apply("recompute").refused, 0);
-  // A random graph has names of plain buffers that no tensor could have: those are not swapped.
-  const auto no_tensor =
-      std::count_if(run.request.edges.begin(), run.request.edges.end(), [&](const SwapEdge& edge) {
-        const Input& in = run.graph.node(edge.reader).inputs[Index(edge.slot)];
-        const OutputInfo& output = run.graph.output(in);
-        return !IsCopyable(output.type.dtype) || output.type.is_ref || output.host_memory;
-      });
-  EXPECT_EQ(run.Apply("swap").refused, no_tensor);
-  for (const char* rule : {"fuse-swap-outs", "fuse-swap-ins", "trigger", "sync"}) run.Apply(rule);
-  EXPECT_EQ(run.Apply("serialise").refused, 0);
-  const Status laws = VerifyRewrite(p.graph, run.graph);
-  EXPECT_TRUE(laws.ok()) << laws.ToString() << "\n" << PrintGraph(run.graph);
-  return run.graph;
 }
 
 // The node that made the bytes: behind swap nodes and other names of the buffer whose first node is
@@ -110,7 +46,7 @@ NodeId MakerOf(const Graph& after, Input in, NodeId root) {
 }
 
 // Every reader of every buffer reads the run of its producer that the plan says.
-void ExpectWiring(const Planned& p, const Graph& after) {
+void ExpectWiring(const PlannedCase& p, const Graph& after) {
   const Expansion expansion = Expand(p.map.problem, p.plan);
   const CloneWiring wiring(p.graph, p.facts, p.map, p.plan, expansion);
   for (size_t id = 0; id < expansion.problem.buffers.size(); ++id) {
@@ -125,85 +61,16 @@ void ExpectWiring(const Planned& p, const Graph& after) {
   }
 }
 
-// Adds a clone that makes a random buffer again for one of its readers, and perhaps for later ones
-// and what it reads of earlier clones; taken back when the plan is not legal then.
-bool AddRandomClone(Random* random, Planned* p) {
-  const Plan old = p->plan;
-  const Expansion expansion = Expand(p->map.problem, old);
-  const BufferId buffer = random->Below(static_cast<int32_t>(p->map.problem.buffers.size()));
-  const ProblemBuffer& wanted = p->map.problem.buffers[Index(buffer)];
-  if (!wanted.recomputable || wanted.uses.empty()) return false;
-  const OpId reader = random->Pick(wanted.uses);
-  const OpId clone = p->CloneBefore(wanted.producer, reader);
-  const std::vector<int32_t> position = Positions(p->plan.order);
-  for (OpId use : wanted.uses) {
-    const bool has = std::any_of(
-        old.clone_reads.begin(), old.clone_reads.end(),
-        [&](const CloneRead& read) { return read.buffer == buffer && read.reader == use; });
-    if (position[Index(use)] < position[Index(clone)] || has) continue;
-    if (use == reader || random->Percent(50)) p->Read(buffer, use, clone);
-  }
-  for (size_t id = 0; id < p->map.problem.buffers.size(); ++id) {
-    const ProblemBuffer& read = p->map.problem.buffers[id];
-    if (!std::binary_search(read.uses.begin(), read.uses.end(), wanted.producer)) continue;
-    for (size_t i = 0; i < old.clones.size(); ++i) {
-      if (old.clones[i] != read.producer || !read.recomputable || random->Percent(40)) continue;
-      p->Read(static_cast<BufferId>(id), clone, p->graph.size() + static_cast<OpId>(i));
-      break;
-    }
-  }
-  if (CheckPlan(p->map.problem, p->plan).empty()) return true;
-  p->plan = old;
-  return false;
-}
-
-// Random legal swaps of what the first runs and the clones make.
-void AddRandomSwaps(Random* random, Planned* p) {
-  const Problem problem = Expand(p->map.problem, p->plan).problem;
-  const std::vector<int32_t> position = Positions(p->plan.order);
-  for (size_t id = 0; id < problem.buffers.size(); ++id) {
-    const std::vector<OpId> accesses = Accesses(problem.buffers[id], position);
-    for (size_t i = 1; i < accesses.size(); ++i) {
-      if (!random->Percent(40)) continue;
-      const int32_t from = position[Index(accesses[i - 1])], to = position[Index(accesses[i])];
-      const OpId trigger = p->plan.order[Index(from + random->Below(to - from))];
-      const Plan old = p->plan;
-      p->plan.swaps.push_back(
-          {static_cast<BufferId>(id), accesses[i - 1], accesses[i], trigger, kNoOp});
-      if (!CheckPlan(p->map.problem, p->plan).empty()) p->plan = old;
-    }
-  }
-}
-
-Planned RandomPlan(uint64_t seed) {
-  Random random(seed + 3);
-  Graph graph = RandomGraph(seed, {.min_nodes = 25, .host = 5, .other_accelerator = 0});
-  for (Node& node : graph.nodes) {
-    if (node.op == "Op" && random.Percent(90)) node.flags |= kRepeatable;
-    if (node.op == "Op" && random.Percent(3)) node.flags |= kPicksInput;
-    if (node.op == "Op" && node.outputs.size() == 1 && !node.inputs.empty() && random.Percent(30)) {
-      node.outputs[0].alias_of = 0;
-      node.outputs[0].type = graph.output(node.inputs[0]).type;  // as aliases have
-      node.outputs[0].persistent = false;
-      node.outputs[0].may_reuse = -1;
-    }
-  }
-  Planned planned(std::move(graph));
-  for (int tries = 0; tries < 60; ++tries) AddRandomClone(&random, &planned);
-  AddRandomSwaps(&random, &planned);
-  return planned;
-}
-
 class CloneWiringLaws : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(CloneWiringLaws, EverybodyReadsWhatThePlanSays) {
-  const Planned planned = RandomPlan(GetParam());
+  const PlannedCase planned = RandomClonePlan(GetParam());
   const Graph after = CarriedOut(planned);
   ExpectWiring(planned, after);
 }
 
 TEST_P(CloneWiringLaws, SoTheyDoWithOrderEdgesOnSomeLevelsOnly) {
-  const Planned planned = RandomPlan(GetParam());
+  const PlannedCase planned = RandomClonePlan(GetParam());
   Options options;
   options.serialization = "2:3";
   options.sync_mode = 3;
@@ -216,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, CloneWiringLaws, testing::Range<uint64_t>(0, See
 TEST(CloneWiring, RandomPlansHaveWhatMakesThemHard) {
   int64_t clones = 0, of_clones = 0, aliases = 0, swapped = 0;
   for (uint64_t seed = 0; seed < Seeds(); ++seed) {
-    const Planned p = RandomPlan(seed);
+    const PlannedCase p = RandomClonePlan(seed);
     const SwapRequest request =
         RequestFromPlan(p.graph, p.facts, p.map, p.plan, {}, GraphBuilder::kCpu);
     clones += static_cast<int64_t>(p.plan.clones.size());
@@ -242,7 +109,7 @@ constexpr char kAliased[] =
     "h = Op(g, r, u) : f32[64]\n";
 
 TEST(CloneWiring, AReaderOfAnAliasGetsAnAliasOfTheClone) {
-  Planned p(*ParseGraph(kAliased));
+  PlannedCase p(*ParseGraph(kAliased));
   const OpId clone = p.CloneBefore(p.Op("u"), p.Op("g"));
   for (const char* reader : {"g", "h"}) p.Read(p.BufferOf("u"), p.Op(reader), clone);
   const Graph after = CarriedOut(p);
@@ -256,7 +123,7 @@ TEST(CloneWiring, AReaderOfAnAliasGetsAnAliasOfTheClone) {
 }
 
 TEST(CloneWiring, AnAliasThatReadsTheCloneServesItsReaders) {
-  Planned p(
+  PlannedCase p(
       *ParseGraph("x = Source : f32[64]\nu = Op(x) : f32[64] repeatable\na = Op(u) : f32[64]\n"
                   "r = Reshape(u, ^a) : f32[8,8]{alias=0} repeatable\ng = Op(a, r) : f32[64]\n"
                   "h = Op(g, r) : f32[64]\n"));
@@ -273,7 +140,7 @@ TEST(CloneWiring, AnAliasThatReadsTheCloneServesItsReaders) {
 }
 
 TEST(CloneWiring, ASwapOfWhatACloneMakesIsOnTheClonesReaders) {
-  Planned p(
+  PlannedCase p(
       *ParseGraph("x = Source : f32[64]\nu = Op(x) : f32[64] repeatable\na = Op(u) : f32[64]\n"
                   "b = Op(a, u) : f32[64]\nc = Op(b) : f32[64]\ng = Op(c, u) : f32[64]\n"));
   const OpId clone = p.CloneBefore(p.Op("u"), p.Op("b"));

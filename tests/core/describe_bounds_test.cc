@@ -54,8 +54,9 @@ TEST(DescribeBounds, TheReportSaysHowNearThePlanIs) {
   report.step_us = 612000;
   const std::string text = FormatReport(report);
   EXPECT_NE(
-      text.find("  step time             612.0 ms predicted, 590.0 ms of compute; within 2.0 % "
-                "of the bound for this order\n"),
+      text.find(
+          "  step time             612.0 ms predicted, 0 us of it waiting, 590.0 ms of compute; "
+          "within 2.0 % of the bound for this order\n"),
       std::string::npos)
       << text;
   EXPECT_NE(text.find("  floor without swaps   3.0 MiB, in any order\n"), std::string::npos)

@@ -2,6 +2,7 @@
 //
 // Text commands that plan: plan, simulate, replay, rewrite, report.
 
+#include <algorithm>
 #include <charconv>
 
 #include "src/base/text.h"
@@ -9,6 +10,7 @@
 #include "src/planners/planner.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/sim/bfc.h"
+#include "src/sim/clones.h"
 #include "src/sim/simulator.h"
 #include "tests/core/text_commands.h"
 #include "tflms/rewrite.h"
@@ -53,20 +55,43 @@ Result<PlannerOptions> ReadPlannerOptions(RunArgs* args) {
   return options;
 }
 
-std::string SwapLine(const Graph& graph, const Planned& planned, const SwapGap& swap) {
+// A clone has its source's name and its number: u+0.
+std::string OpName(const Graph& graph, const Plan& plan, OpId op) {
+  if (op == kNoOp) return "none";
+  if (op < graph.size()) return graph.node(op).name;
+  const auto clone = static_cast<size_t>(op - graph.size());
+  return graph.node(plan.clones[clone]).name + "+" + std::to_string(clone);
+}
+
+std::string SwapLine(const Graph& graph, const Planned& planned, const Plan& plan,
+                     const Expansion& expansion, const SwapGap& swap) {
   const auto index = static_cast<size_t>(swap.buffer);
-  const BufferIndex buffer_index = planned.map.graph_buffer[index];
-  const Buffer& buffer = planned.facts.buffers.buffers[static_cast<size_t>(buffer_index)];
-  std::string line = "swap " + TensorName(graph, buffer.node, buffer.port) +
-                     " out-after=" + graph.node(swap.leave_after).name +
-                     " back-for=" + graph.node(swap.back_for).name +
-                     " in-after=" + graph.node(swap.trigger).name;
-  if (swap.sync != kNoOp) line += " wait=" + graph.node(swap.sync).name;
+  const BufferIndex buffer_index =
+      planned.map.graph_buffer[static_cast<size_t>(expansion.original[index])];
+  const int32_t port = planned.facts.buffers.buffers[static_cast<size_t>(buffer_index)].port;
+  const auto name = [&](OpId op) { return OpName(graph, plan, op); };
+  std::string line = "swap " + name(expansion.problem.buffers[index].producer) +
+                     (port == 0 ? "" : ":" + std::to_string(port)) +
+                     " out-after=" + name(swap.leave_after) + " back-for=" + name(swap.back_for) +
+                     " in-after=" + name(swap.trigger);
+  if (swap.sync != kNoOp) line += " wait=" + name(swap.sync);
   return line;
 }
 
-std::string OpName(const Graph& graph, OpId op) {
-  return op == kNoOp ? "none" : graph.node(op).name;
+// "again u+0 after=a for=g,h": a clone, the op before it in the order, and who reads it.
+std::string CloneLine(const Graph& graph, const Plan& plan, size_t clone) {
+  const OpId op = graph.size() + static_cast<OpId>(clone);
+  const auto place = std::find(plan.order.begin(), plan.order.end(), op);
+  const OpId before = place == plan.order.begin() ? kNoOp : *(place - 1);
+  std::string line =
+      "again " + OpName(graph, plan, op) + " after=" + OpName(graph, plan, before) + " for=";
+  bool first = true;
+  for (const CloneRead& read : plan.clone_reads) {
+    if (read.clone != static_cast<int32_t>(clone)) continue;
+    line += (first ? "" : ",") + OpName(graph, plan, read.reader);
+    first = false;
+  }
+  return line;
 }
 
 Result<double> TakeRate(RunArgs* args, std::string_view name, std::string_view otherwise) {
@@ -113,11 +138,15 @@ Result<Lines> PlanCommand(const Graph& graph, RunArgs* args, TextState* state) {
   const std::string fault = CheckPlan(planned.map.problem, plan);
   if (!fault.empty()) return LawBroken(fault);
   Lines lines;
-  for (const SwapGap& swap : plan.swaps) lines.push_back(SwapLine(graph, planned, swap));
-  if (plan.swaps.empty()) lines.push_back("nothing");
+  const Expansion expansion = Expand(planned.map.problem, plan);
+  for (size_t i = 0; i < plan.clones.size(); ++i) lines.push_back(CloneLine(graph, plan, i));
+  for (const SwapGap& swap : plan.swaps) {
+    lines.push_back(SwapLine(graph, planned, plan, expansion, swap));
+  }
+  if (lines.empty()) lines.push_back("nothing");
   if (args->Take("show") == "order") {
     std::string order = plan.pin_order ? "pinned" : "order";
-    for (OpId op : plan.order) order += " " + graph.node(op).name;
+    for (OpId op : plan.order) order += " " + OpName(graph, plan, op);
     lines.push_back(std::move(order));
   }
   state->plan = std::move(plan);
@@ -126,14 +155,14 @@ Result<Lines> PlanCommand(const Graph& graph, RunArgs* args, TextState* state) {
 
 Result<Lines> SimulateCommand(const Graph& graph, RunArgs* args, TextState* state) {
   TFLMS_ASSIGN_OR_RETURN(const Planned planned, Prepare(graph));
-  const Problem& problem = planned.map.problem;
   const Plan plain = {planned.facts.order, false, {}};
   const Plan plan = state->plan.value_or(plain);
+  const Problem problem = Expand(planned.map.problem, plan).problem;
   const std::string_view rate = args->Take("machine") == "unit" ? "1" : "0";
   Machine machine;
   TFLMS_ASSIGN_OR_RETURN(machine.out_bytes_per_us, TakeRate(args, "out", rate));
   TFLMS_ASSIGN_OR_RETURN(machine.in_bytes_per_us, TakeRate(args, "in", rate));
-  const SimulationResult was = Simulate(problem, plain, machine);
+  const SimulationResult was = Simulate(planned.map.problem, plain, machine);
   const SimulationResult now = Simulate(problem, plan, machine);
   const MemoryView view = PlannedMemory(problem, plan);
   Lines lines;
@@ -142,12 +171,12 @@ Result<Lines> SimulateCommand(const Graph& graph, RunArgs* args, TextState* stat
   };
   add("peak", now.peak_bytes);
   add("was-peak", was.peak_bytes);
-  lines.push_back("at=" + OpName(graph, now.peak_op));
+  lines.push_back("at=" + OpName(graph, plan, now.peak_op));
   add("host-peak", now.host_peak_bytes);
   add("time", now.time_us);
   add("was-time", was.time_us);
   add("stall", now.stall_us);
-  lines.push_back("stall-at=" + OpName(graph, now.worst_stall_op));
+  lines.push_back("stall-at=" + OpName(graph, plan, now.worst_stall_op));
   add("out-bytes", now.out_bytes);
   add("in-bytes", now.in_bytes);
   add("planned-peak", view.peak_bytes);
@@ -162,12 +191,12 @@ Result<Lines> ReplayCommand(const Graph& graph, RunArgs* args, TextState* state)
   TFLMS_ASSIGN_OR_RETURN(const int64_t capacity, args->TakeNumber("capacity", 0));
   TFLMS_ASSIGN_OR_RETURN(const int64_t steps, args->TakeNumber("steps", 1));
   if (steps < 1 || steps > 1000) return InvalidArgument("steps=: expected 1 .. 1000");
-  const BfcReplayResult result =
-      ReplayBfc(planned.map.problem, plan, capacity, static_cast<int>(steps), 0);
+  const BfcReplayResult result = ReplayBfc(Expand(planned.map.problem, plan).problem, plan,
+                                           capacity, static_cast<int>(steps), 0);
   if (result.fits) return Lines{"fits=yes peak=" + std::to_string(result.peak_bytes)};
   const OpId op = plan.order[static_cast<size_t>(result.failed_position)];
-  return Lines{"fits=no peak=" + std::to_string(result.peak_bytes) + " at=" + graph.node(op).name +
-               " asked=" + std::to_string(result.failed_bytes)};
+  return Lines{"fits=no peak=" + std::to_string(result.peak_bytes) +
+               " at=" + OpName(graph, plan, op) + " asked=" + std::to_string(result.failed_bytes)};
 }
 
 Result<Lines> RewriteCommand(const Graph& graph, RunArgs* args, TextState*) {
@@ -204,6 +233,7 @@ Result<Lines> ReportCommand(const Graph& graph, RunArgs* args, TextState*) {
     add("swapped", report.swapped_tensors);
     add("out-bytes", report.swap_out_bytes);
     add("in-bytes", report.swap_in_bytes);
+    add("recomputed", report.recomputed_tensors);
     add("unknown-size", report.unknown_size_tensors);
     add("compiled", report.compiled_nodes);
     add("pinned", report.order_pinned ? 1 : 0);
