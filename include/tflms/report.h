@@ -60,7 +60,9 @@ struct Report {
   std::string reason;  // one sentence
   std::string device;  // the planned accelerator, in full
   std::string planner;
-  int64_t nodes = 0;  // before
+  std::string plan_source;   // "planner", "cache", "file"; "" when no plan was made
+  std::string plan_refused;  // why the plan file that was given is not used
+  int64_t nodes = 0;         // before
   int64_t nodes_added = 0;
   int64_t control_edges_added = 0;
   int64_t budget_bytes = 0;  // 0 = not known
@@ -88,6 +90,7 @@ struct Report {
   // The plan, when the graph was rewritten.
   std::vector<TimelinePoint> timeline;  // in the planned order, on-device operations only
   std::vector<SwapRecord> swaps;
+  std::string plan_file;  // the plan as a JSON object of a plan file (docs/plan-files.md)
 };
 
 // The report for people: several lines of text.

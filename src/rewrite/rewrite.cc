@@ -18,6 +18,8 @@
 #include "src/planners/planner.h"
 #include "src/rewrite/plan_details.h"
 #include "src/rewrite/plan_request.h"
+#include "src/rewrite/plan_source.h"
+#include "src/rewrite/planner_options.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/rules/rule.h"
 #include "src/sim/simulator.h"
@@ -153,7 +155,7 @@ std::string RewrittenReason(const Plan& plan, const Report& report) {
 
 // One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
 Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_point deadline,
-                  bool done_before, Graph* graph, Report* report) {
+                  bool done_before, PlanStore* store, Graph* graph, Report* report) {
   report->device = graph->devices[Index(accelerator)].name;
   report->nodes = graph->size();
   if (done_before) {
@@ -178,17 +180,19 @@ Status RewriteFor(DeviceId accelerator, const Options& options, Clock::time_poin
   if (host == kNoDevice) {
     return Finish(Outcome::kDeclined, "no host device is known for " + report->device, report);
   }
-  const PlannerEntry* planner = FindPlanner(options.planner);
-  if (!planner) return InvalidArgument("planner `" + options.planner + "` is not known");
-  TFLMS_ASSIGN_OR_RETURN(const Plan plan,
-                         planner->plan(map.problem, PlannerOptionsFrom(options, deadline)));
-  const std::string fault = CheckPlan(map.problem, plan);
-  if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
+  const PlanSubject subject{*graph, facts, map, accelerator};
+  const PlannerOptions wanted = PlannerOptionsFrom(options, deadline);
+  TFLMS_ASSIGN_OR_RETURN(const Plan plan, FindPlan(subject, options, wanted, store, report));
   if (plan.swaps.empty() && !plan.pin_order) {
     DescribeAllocator(*graph, map.problem, plan, report);
     return FinishUnchanged(options, report);
   }
+  if (!report->plan_refused.empty()) {
+    report->notes.push_back("planned anew, since the plan given does not fit: " +
+                            report->plan_refused);
+  }
   const Report without_plan = *report;
+  KeepPlan(subject, plan, options, wanted.machine, report);
   DescribePlan(*graph, facts, map, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
@@ -222,8 +226,14 @@ std::string NoAcceleratorReason(const Graph& graph, const std::string& wanted) {
 
 }  // namespace
 
+PlannerOptions PlannerOptionsOf(const Options& options, const Machine& link) {
+  PlannerOptions out = PlannerOptionsFrom(options, Clock::time_point::max());
+  out.machine = link;
+  return out;
+}
+
 Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
-                                    Graph* graph) {
+                                    Graph* graph, PlanStore* store) {
   TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
   const Graph before = *graph;
   const bool done_before = HasBeenRewritten(before);
@@ -235,8 +245,8 @@ Result<std::vector<Report>> Rewrite(const Options& options, const std::string& g
     const Clock::time_point start = Clock::now();
     Report report;
     report.graph = graph_name;
-    const Status status =
-        RewriteFor(static_cast<DeviceId>(device), options, deadline, done_before, graph, &report);
+    const Status status = RewriteFor(static_cast<DeviceId>(device), options, deadline, done_before,
+                                     store, graph, &report);
     if (!status.ok()) {
       *graph = before;
       return status;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the user's options to a planner's.
+
+#ifndef TFLMS_REWRITE_PLANNER_OPTIONS_H_
+#define TFLMS_REWRITE_PLANNER_OPTIONS_H_
+
+#include "src/planners/planner.h"
+#include "tflms/options.h"
+
+namespace tflms {
+
+// What the pipeline asks a planner for, with no deadline.
+PlannerOptions PlannerOptionsOf(const Options& options, const Machine& link);
+
+}  // namespace tflms
+
+#endif  // TFLMS_REWRITE_PLANNER_OPTIONS_H_
