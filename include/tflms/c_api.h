@@ -38,6 +38,9 @@ typedef struct TflmsApi {
   /* JSON list of the plans of the last rewritten graphs (at most 16), oldest first, each as the dump
    * files have it: {"graph", "device", "budget_bytes", "persistent_bytes", "timeline", "swaps"}. */
   char* (*plans)(void);
+  /* JSON list of the same plans as a plan file has them (docs/plan-files.md), oldest first:
+   * {"graph", "device", "plan": {...}}. */
+  char* (*plan_files)(void);
 } TflmsApi;
 
 /* The table above; never NULL; valid as long as the library is loaded. */

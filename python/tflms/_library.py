@@ -33,6 +33,7 @@ class _TflmsApi(ctypes.Structure):
         ("clear_reports", ctypes.CFUNCTYPE(None)),
         ("free_string", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
         ("plans", ctypes.CFUNCTYPE(ctypes.c_void_p)),
+        ("plan_files", ctypes.CFUNCTYPE(ctypes.c_void_p)),
     ]
 
 
@@ -116,6 +117,10 @@ class Library:
     def plans(self) -> list[dict[str, Any]]:
         """The plans of the last rewritten graphs, oldest first."""
         return list(self._json(self._api.plans()) or [])
+
+    def plan_files(self) -> list[dict[str, Any]]:
+        """The same plans as a plan file has them: ``graph``, ``device``, ``plan``."""
+        return list(self._json(self._api.plan_files()) or [])
 
     def clear_reports(self) -> None:
         self._api.clear_reports()

@@ -126,6 +126,10 @@ char* PlansJson() {
   return Guarded([] { return GetState().PlansJson(); });
 }
 
+char* PlanFilesJson() {
+  return Guarded([] { return GetState().PlanFilesJson(); });
+}
+
 void ClearReports() { GetState().ClearReports(); }
 
 void FreeString(char* text) { std::free(text); }
@@ -146,6 +150,7 @@ extern "C" __attribute__((visibility("default"))) const TflmsApi* TflmsGetApi(vo
       .clear_reports = &tflms::ClearReports,
       .free_string = &tflms::FreeString,
       .plans = &tflms::PlansJson,
+      .plan_files = &tflms::PlanFilesJson,
   };
   return &kApi;
 }

@@ -4,6 +4,8 @@
 
 #include "src/tensorflow/plugin/report_log.h"
 
+#include <nlohmann/json.hpp>
+
 namespace tflms {
 namespace {
 
@@ -16,6 +18,14 @@ std::string JoinObjects(const std::deque<std::string>& objects) {
   return json + "]";
 }
 
+std::string PlanFileEntry(const Report& report) {
+  const auto word = [](const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  return "{\"graph\": " + word(report.graph) + ", \"device\": " + word(report.device) +
+         ", \"plan\": " + report.plan_file + "}";
+}
+
 }  // namespace
 
 void ReportLog::Add(const Report& report) {
@@ -25,12 +35,16 @@ void ReportLog::Add(const Report& report) {
   if (report.timeline.empty()) return;
   plans_.push_back(PlanToJson(report));
   if (plans_.size() > kMaxPlans) plans_.pop_front();
+  if (report.plan_file.empty()) return;
+  plan_files_.push_back(PlanFileEntry(report));
+  if (plan_files_.size() > kMaxPlans) plan_files_.pop_front();
 }
 
 void ReportLog::Clear() {
   graphs_seen_ = 0;
   reports_.clear();
   plans_.clear();
+  plan_files_.clear();
 }
 
 std::string ReportLog::ToJson() const {
@@ -39,5 +53,7 @@ std::string ReportLog::ToJson() const {
 }
 
 std::string ReportLog::PlansToJson() const { return JoinObjects(plans_); }
+
+std::string ReportLog::PlanFilesToJson() const { return JoinObjects(plan_files_); }
 
 }  // namespace tflms

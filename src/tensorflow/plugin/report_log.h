@@ -31,10 +31,12 @@ class ReportLog {
   std::string ToJson() const;
   // A JSON list of the plans of the last rewritten graphs, oldest first.
   std::string PlansToJson() const;
+  // The same plans as a JSON list of {"graph", "device", "plan": an object of a plan file}.
+  std::string PlanFilesToJson() const;
 
  private:
   int64_t graphs_seen_ = 0;
-  std::deque<std::string> reports_, plans_;  // as JSON objects
+  std::deque<std::string> reports_, plans_, plan_files_;  // as JSON objects
 };
 
 }  // namespace tflms

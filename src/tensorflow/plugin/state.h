@@ -48,6 +48,7 @@ class PluginState {
   void AddReport(const Report& report);
   std::string ReportsJson();
   std::string PlansJson();
+  std::string PlanFilesJson();
   void ClearReports();
 
   // Whether Grappler was seen to go over a graph only once (instance.h says why that matters).
