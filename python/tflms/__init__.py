@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tflms._control import disable, enable, is_enabled
 from tflms._errors import TflmsError
 from tflms._options import Option, OptionTable, options
+from tflms._plan_file import save_plan
 from tflms._report import Report, ReportList, RuleCount, SkipCount, report
 from tflms._simulated_gpu import (
     EventKind,
@@ -61,6 +62,7 @@ __all__ = [
     "plot",
     "report",
     "reset_peak",
+    "save_plan",
     "simulate_gpu",
     "simulated_gpu",
     "stats",

@@ -164,7 +164,7 @@ def parse_plan(row: Any, where: str = "plan") -> Plan | None:
 def parse_plans(rows: Any, where: str = "plans") -> list[Plan]:
     """The plans in a JSON list, or in one object; those of graphs left as they came are dropped."""
     if isinstance(rows, Mapping):
-        rows = [rows]
+        rows = rows["pictures"] if "format" in rows and "pictures" in rows else [rows]
     if not isinstance(rows, Sequence) or isinstance(rows, str):
         raise TflmsError(
             f"{where}: expected a plan or a list of plans, found {type(rows).__name__}. Plans are "
@@ -240,7 +240,8 @@ class _Reader:
             return row[key]
         raise TflmsError(
             f"{self.where}: {place}{key} is missing. Plans are the files *.plan.json that the "
-            "option dump_dir writes; `tflms plan -o` writes another kind."
+            "option dump_dir writes, and those of `tflms plan -o`; those of tflms.save_plan() have "
+            "nothing to draw."
         )
 
     def rows(self, row: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
