@@ -35,8 +35,8 @@ std::string OtherDevices(const GraphFile& file) {
 
 std::span<const Command> Commands() {
   static const std::vector<Command> commands = {
-      InspectCommand(), PlanCommand(), RewriteCommand(), SimulateCommand(), TuneCommand(),
-      ExplainCommand(), DiffCommand(), VerifyCommand(),  ShowCommand(),
+      InspectCommand(), PlanCommand(),    RewriteCommand(), SimulateCommand(), TuneCommand(),
+      CurveCommand(),   ExplainCommand(), DiffCommand(),    VerifyCommand(),   ShowCommand(),
   };
   return commands;
 }
