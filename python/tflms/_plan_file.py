@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from tflms._errors import TflmsError
 from tflms._library import library
@@ -15,7 +15,7 @@ _FORMAT = 1
 
 
 def save_plan(
-    path: Union[str, os.PathLike[str]], *, graph: str | None = None, device: str | None = None
+    path: str | os.PathLike[str], *, graph: str | None = None, device: str | None = None
 ) -> Path:
     """Writes the plans of the graphs rewritten in this process into a plan file.
 

@@ -48,12 +48,17 @@ class Weigher {
     Alternative best;
     best.fate = fate;
     best.why_not = "it has no gap between two uses";
-    for (const AccessGap& gap : LongestGaps(kept, buffer)) {
-      Alternative choice =
-          Weigh(fate, gap,
-                fate == Fate::kSwapped ? SwapTensor(problem_, kept, buffer, gap, machine_)
-                                       : RecomputeTensor(problem_, kept, buffer, gap));
+    const auto take = [&](Alternative choice) {
       if (best.gap.back_for == kNoOp || Rank(choice) < Rank(best)) best = std::move(choice);
+    };
+    for (const AccessGap& gap : LongestGaps(kept, buffer)) {
+      if (fate == Fate::kRecomputed) {
+        take(Weigh(fate, gap, RecomputeTensor(problem_, kept, buffer, gap)));
+        continue;
+      }
+      // Early enough to hide the copy, and as late as can be.
+      take(Weigh(fate, gap, SwapTensor(problem_, kept, buffer, gap, machine_)));
+      take(Weigh(fate, gap, SwapTensor(problem_, kept, buffer, gap, Machine())));
     }
     return best;
   }

@@ -8,7 +8,8 @@
 //                  first, then the shorter time, then the lower peak
 //
 // A tensor that could be swapped or recomputed in several of its gaps is tried in each of the
-// longest ones, and the best counts. Cost: O(gaps) simulations.
+// longest ones, a swap with the copy back early and late, and the best counts. Cost: O(gaps)
+// simulations.
 
 #ifndef TFLMS_REWRITE_EXPLAIN_H_
 #define TFLMS_REWRITE_EXPLAIN_H_

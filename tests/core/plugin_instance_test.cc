@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -186,6 +188,28 @@ TEST_F(PluginInstance, ZASinglePassIsReportedOnceAndThenRewrittenAtOnce) {
   EXPECT_EQ(first.code, abi::kOk);
   EXPECT_EQ(Optimize(&optimizer, first.bytes).code, abi::kAborted);
   optimizer.Finish();
+}
+
+// The cache of one process serves the next one, which is another optimizer here.
+TEST_F(PluginInstance, PlansComeFromTheCacheTheSecondTime) {
+  Settings settings = *state().GetSettings();
+  settings.options.cache_dir = ::testing::TempDir() + "/tflms-instance-" + std::to_string(getpid());
+  state().SetSettings(settings);
+  const std::string planned = OptimizeTwice(graph_);
+  ASSERT_NE(planned, "");
+  EXPECT_EQ(OptimizeTwice(graph_), planned);
+  const nlohmann::json reports = Reports();
+  EXPECT_EQ(reports.at(0).at("plan_source"), "planner");
+  EXPECT_EQ(reports.at(1).at("plan_source"), "cache");
+  EXPECT_EQ(reports.at(1).at("peak_bytes_after"), reports.at(0).at("peak_bytes_after"));
+  const auto files = nlohmann::json::parse(state().PlanFilesJson());
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files.at(0).at("plan").at("fingerprint"), files.at(1).at("plan").at("fingerprint"));
+  settings.options.cache_dir = "off";
+  state().SetSettings(settings);
+  EXPECT_EQ(OptimizeTwice(graph_), planned);
+  EXPECT_EQ(Reports().at(2).at("plan_source"), "planner");
+  std::filesystem::remove_all(::testing::TempDir() + "/tflms-instance-" + std::to_string(getpid()));
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ def parse_plan(row: Any, where: str = "plan") -> Plan | None:
     Raises:
         TflmsError: something is missing or wrong; the message says where, and what was expected.
     """
-    reader = _Reader(where)
+    reader = Reader(where)
     row = reader.mapping(row, "")
     points = tuple(
         Point(
@@ -201,7 +201,7 @@ def _first_largest(values: Sequence[int]) -> int:
     return max(range(len(values)), key=values.__getitem__)
 
 
-def _parse_swap(reader: _Reader, place: str, entry: Mapping[str, Any], ops: int) -> Swap:
+def _parse_swap(reader: Reader, place: str, entry: Mapping[str, Any], ops: int) -> Swap:
     at = {
         key: reader.whole(entry, key, place, -1, ops - 1)
         for key in ("leave_after", "sync", "trigger", "back_for")
@@ -224,11 +224,18 @@ def _mark_copied(swaps: list[Swap]) -> tuple[Swap, ...]:
     return tuple(Swap(**{**vars(swap), "copied": first[swap.tensor] is swap}) for swap in swaps)
 
 
-class _Reader:
+_WHAT = (
+    "Plans are the files *.plan.json that the option dump_dir writes, and those of `tflms plan -o`; "
+    "those of tflms.save_plan() have nothing to draw."
+)
+
+
+class Reader:
     """Checked access to the fields of parsed JSON; errors name file, place and field."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, what: str = _WHAT) -> None:
         self.where = where
+        self.what = what
 
     def mapping(self, value: Any, place: str) -> Mapping[str, Any]:
         if isinstance(value, Mapping):
@@ -238,11 +245,7 @@ class _Reader:
     def field(self, row: Mapping[str, Any], key: str, place: str) -> Any:
         if key in row:
             return row[key]
-        raise TflmsError(
-            f"{self.where}: {place}{key} is missing. Plans are the files *.plan.json that the "
-            "option dump_dir writes, and those of `tflms plan -o`; those of tflms.save_plan() have "
-            "nothing to draw."
-        )
+        raise TflmsError(f"{self.where}: {place}{key} is missing. {self.what}")
 
     def rows(self, row: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
         value = self.field(row, key, "")
@@ -257,6 +260,12 @@ class _Reader:
         if isinstance(value, str):
             return printable(value)
         raise self.error(place + key, "a text", value)
+
+    def truth(self, row: Mapping[str, Any], key: str, place: str) -> bool:
+        value = self.field(row, key, place)
+        if isinstance(value, bool):
+            return value
+        raise self.error(place + key, "true or false", value)
 
     def size(self, row: Mapping[str, Any], key: str, place: str) -> int:
         return self.whole(row, key, place, 0, 1 << 63)
