@@ -30,7 +30,9 @@ def test_a_plan_file_is_used_whatever_the_planner_would_do(
     small: Path, plan: Path, tmp_path: Path
 ) -> None:
     ok("rewrite", small, *BUDGET, "-o", tmp_path / "planned.txt")
-    said = ok("rewrite", small, *BUDGET, "--n-tensors", "0", "--plan", plan, "-o", tmp_path / "b.txt")
+    said = ok(
+        "rewrite", small, *BUDGET, "--n-tensors", "0", "--plan", plan, "-o", tmp_path / "b.txt"
+    )
     assert "  planned               from the file\n" in said
     assert (tmp_path / "b.txt").read_text() == (tmp_path / "planned.txt").read_text()
     simulated = ok("simulate", small, *BUDGET, "--plan", plan)
@@ -85,7 +87,7 @@ def test_explain_says_what_the_other_choices_cost(small: Path) -> None:
 
 def test_explain_without_a_node_is_about_the_plan(small: Path) -> None:
     said = ok("explain", small, *BUDGET)
-    assert "  bottleneck            b1, at the peak\n" in said
+    assert "  bottleneck            a2, at the peak\n" in said
     assert "1 GiB more" in said
     device = json.loads(ok("explain", small, *BUDGET, "--json"))["graphs"][0]["devices"][0]
     now, _, much = device["more"]
