@@ -24,9 +24,9 @@ typedef struct TflmsApi {
   /* JSON lists of {"name", "summary", "formula"}: the rules and the planners, in catalog order. */
   char* (*rule_table)(void);
   char* (*planner_table)(void);
-  /* Turns rewriting on (`on` != 0) with the options in `json`, an object {"name": value, ...}; names
-   * that are not given keep environment value or default. With `on` == 0 every graph passes as it
-   * came. Returns NULL, or an error text (the settings are then unchanged). */
+  /* Turns rewriting on (`on` != 0) with the options in `json`, an object {"name": value, ...};
+   * names that are not given keep environment value or default. With `on` == 0 every graph passes
+   * as it came. Returns NULL, or an error text (the settings are then unchanged). */
   char* (*configure)(int on, const char* json);
   /* JSON object {"on": bool, "registered_device_type": "GPU" or "", "options": {...}}. */
   char* (*settings)(void);
@@ -35,16 +35,19 @@ typedef struct TflmsApi {
   char* (*reports)(void);
   void (*clear_reports)(void);
   void (*free_string)(char* text);
-  /* JSON list of the plans of the last rewritten graphs (at most 16), oldest first, each as the dump
-   * files have it: {"graph", "device", "budget_bytes", "persistent_bytes", "timeline", "swaps",
-   * "recomputes"}. */
+  /* JSON list of the plans of the last rewritten graphs (at most 16), oldest first, each as the
+   * dump files have it: {"graph", "device", "budget_bytes", "persistent_bytes", "timeline",
+   * "swaps", "recomputes"}. */
   char* (*plans)(void);
   /* JSON list of what the operations of the last graphs (at most 16) were taken to cost, oldest
-   * first: {"graph": name, "ops": {node: {"op", "key", "time_us"}}}; "key" is the operation with all
-   * its types and shapes, "" when one is not known. */
+   * first: {"graph": name, "ops": {node: {"op", "key", "time_us"}}}; "key" is the operation with
+   * all its types and shapes, "" when one is not known. */
   char* (*cost_table)(void);
   /* With `on` != 0 the tables are also kept of graphs that pass while rewriting is off. */
   void (*watch_costs)(int on);
+  /* JSON list of the same plans as a plan file has them (docs/plan-files.md), oldest first:
+   * {"graph", "device", "plan": {...}}. */
+  char* (*plan_files)(void);
 } TflmsApi;
 
 /* The table above; never NULL; valid as long as the library is loaded. */

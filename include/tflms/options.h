@@ -76,6 +76,8 @@ struct Options {
   std::string log_level = "info";
   int64_t time_limit_ms = 20000;
   std::string dump_dir;
+  std::string plan;                // a plan file to use where it fits
+  std::string cache_dir = "auto";  // of plans; "off" = none
 };
 
 // One row of the table.

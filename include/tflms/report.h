@@ -81,7 +81,9 @@ struct Report {
   std::string reason;  // one sentence
   std::string device;  // the planned accelerator, in full
   std::string planner;
-  int64_t nodes = 0;  // before
+  std::string plan_source;   // "planner", "cache", "file"; "" when no plan was made
+  std::string plan_refused;  // why the plan file that was given is not used
+  int64_t nodes = 0;         // before
   int64_t nodes_added = 0;
   int64_t control_edges_added = 0;
   int64_t budget_bytes = 0;  // 0 = not known
@@ -96,9 +98,9 @@ struct Report {
   int64_t floor_bytes = 0;  // persistent + largest working set: no swapping goes below
   std::string floor_node;   // the node with that working set
   // Bounds, docs/bounds.md; 0 when no plan was made.
-  int64_t order_bound_bytes = 0;   // no order that keeps all tensors on the device goes below
-  int64_t time_bound_us = 0;       // no plan in this order that keeps to the budget is faster
-  int64_t host_peak_bytes = 0;     // predicted
+  int64_t order_bound_bytes = 0;  // no order that keeps all tensors on the device goes below
+  int64_t time_bound_us = 0;      // no plan in this order that keeps to the budget is faster
+  int64_t host_peak_bytes = 0;    // predicted
   int64_t swapped_tensors = 0;
   int64_t swap_out_bytes = 0;  // per run of the graph
   int64_t swap_in_bytes = 0;
@@ -121,6 +123,7 @@ struct Report {
   std::vector<TimelinePoint> timeline;  // in the planned order, on-device operations only
   std::vector<SwapRecord> swaps;
   std::vector<RecomputeRecord> recomputes;
+  std::string plan_file;  // the plan as a JSON object of a plan file (docs/plan-files.md)
 };
 
 // The report for people: several lines of text.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tflms/options.h"
+#include "tflms/plan_store.h"
 #include "tflms/report.h"
 #include "tflms/status.h"
 
@@ -19,9 +20,10 @@ struct Graph;
 // Rewrites `graph` in place for each accelerator of options.device_type in it, and gives one
 // report per accelerator (one with an empty `device` when there is none). The graph is unchanged
 // whenever a report's outcome is not kRewritten, and when the status is not ok: a malformed graph
-// (invalid argument), or a fault of tflms itself (internal, law broken).
+// (invalid argument), or a fault of tflms itself (internal, law broken). Plans are looked for in
+// `store` first, unless it is null, and put there.
 Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
-                                    Graph* graph);
+                                    Graph* graph, PlanStore* store = nullptr);
 
 }  // namespace tflms
 

@@ -84,10 +84,10 @@ class [[nodiscard]] Result {
 #define TFLMS_CONCAT(a, b) TFLMS_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` (a Status) is not ok.
-#define TFLMS_RETURN_IF_ERROR(expr)                        \
-  do {                                                     \
-    ::tflms::Status tflms_status_ = (expr);                \
-    if (!tflms_status_.ok()) return tflms_status_;         \
+#define TFLMS_RETURN_IF_ERROR(expr)                \
+  do {                                             \
+    ::tflms::Status tflms_status_ = (expr);        \
+    if (!tflms_status_.ok()) return tflms_status_; \
   } while (false)
 
 // Declares or assigns `lhs` from the value of `expr` (a Result), or returns its status.

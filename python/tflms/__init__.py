@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tflms._control import disable, enable, is_enabled
 from tflms._errors import TflmsError
 from tflms._options import Option, OptionTable, options
+from tflms._plan_file import save_plan
 from tflms._profile import record_profile
 from tflms._report import CostCounts, Report, ReportList, RuleCount, SkipCount, report
 from tflms._simulated_gpu import (
@@ -64,6 +65,7 @@ __all__ = [
     "record_profile",
     "report",
     "reset_peak",
+    "save_plan",
     "simulate_gpu",
     "simulated_gpu",
     "stats",

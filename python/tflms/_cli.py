@@ -29,6 +29,7 @@ _GRAPHS = {
     "rewrite": 1,
     "simulate": 1,
     "tune": 1,
+    "curve": 1,
     "explain": 1,
     "show": 1,
     "diff": 2,

@@ -65,6 +65,8 @@ def enable(
     log_level: str | None = None,
     time_limit_ms: int | None = None,
     dump_dir: Folder | None = None,
+    plan: Folder | None = None,
+    cache_dir: Folder | None = None,
 ) -> None:
     """Rewrites every graph that TensorFlow optimises from now on, so that it needs less memory.
 
@@ -123,6 +125,10 @@ def enable(
         log_level: how much is logged. Default ``info``.
         time_limit_ms: planning stops with its best so far after this time. Default 20000.
         dump_dir: graphs before and after are written here. Default: not written.
+        plan: a plan file, as ``tflms.save_plan()`` or ``tflms plan -o`` wrote it: its plans are used
+            for the graphs they fit. Default: every graph is planned.
+        cache_dir: where plans are kept for later processes, ``auto``, ``off`` or a folder. Default
+            ``auto``: ``tflms/plans`` under ``$XDG_CACHE_HOME`` or ``~/.cache``.
 
     Raises:
         ValueError: a value is out of range; the message lists what is allowed.

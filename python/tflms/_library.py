@@ -35,6 +35,7 @@ class _TflmsApi(ctypes.Structure):
         ("plans", ctypes.CFUNCTYPE(ctypes.c_void_p)),
         ("cost_table", ctypes.CFUNCTYPE(ctypes.c_void_p)),
         ("watch_costs", ctypes.CFUNCTYPE(None, ctypes.c_int)),
+        ("plan_files", ctypes.CFUNCTYPE(ctypes.c_void_p)),
     ]
 
 
@@ -126,6 +127,9 @@ class Library:
     def watch_costs(self, on: bool) -> None:
         """Whether cost tables are also kept of graphs that pass while tflms is off."""
         self._api.watch_costs(int(on))
+    def plan_files(self) -> list[dict[str, Any]]:
+        """The same plans as a plan file has them: ``graph``, ``device``, ``plan``."""
+        return list(self._json(self._api.plan_files()) or [])
 
     def clear_reports(self) -> None:
         self._api.clear_reports()

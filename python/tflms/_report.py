@@ -67,6 +67,8 @@ class Report:
         outcome: ``"rewritten"``, ``"not-needed"``, ``"nothing-to-swap"``, ``"already-done"`` or
             ``"declined"``.
         reason: one sentence.
+        plan_source: where the plan comes from, ``"planner"``, ``"cache"`` or ``"file"``; ``""`` when
+            none was made. ``plan_refused`` says why the plan file given was not used.
         device: the accelerator, in full; ``""`` when the graph has none.
         allocator_peak_bytes: predicted peak of the device allocator's own count, with rounding and
             with chunks larger than asked for, when copies are as slow as the plan allows.
@@ -90,6 +92,8 @@ class Report:
     reason: str = ""
     device: str = ""
     planner: str = ""
+    plan_source: str = ""
+    plan_refused: str = ""
     nodes: int = 0
     nodes_added: int = 0
     control_edges_added: int = 0
@@ -186,7 +190,12 @@ class Report:
             f"  {format_count(self.nodes, 'node')} + {self.nodes_added} added, "
             f"{format_count(self.control_edges_added, 'control edge')} added"
             + (", order pinned" if self.order_pinned else "")
-            + f", planner {self.planner}, {self.time_us / 1e6:.2f} s",
+            + (
+                f", planned from the {self.plan_source}"
+                if self.plan_source in ("cache", "file")
+                else f", planner {self.planner}"
+            )
+            + f", {self.time_us / 1e6:.2f} s",
         ]
         if self.recomputed_tensors:
             lines.insert(

@@ -23,6 +23,7 @@ struct Arguments {
   std::string graph;                                // GRAPH, ORIGINAL or A
   std::string other;                                // REWRITTEN or B
   std::string node;                                 // NODE
+  std::string budgets;                              // --budgets
   std::string out;                                  // -o
   std::string problem;                              // --problem
   std::string part;                                 // --graph: one graph of the file

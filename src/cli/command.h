@@ -77,6 +77,7 @@ Command PlanCommand();
 Command RewriteCommand();
 Command SimulateCommand();
 Command TuneCommand();
+Command CurveCommand();
 Command ExplainCommand();
 Command DiffCommand();
 Command VerifyCommand();

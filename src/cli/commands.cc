@@ -10,6 +10,7 @@
 #include "src/cli/command.h"
 #include "src/cli/table.h"
 #include "src/planners/planner.h"
+#include "src/rewrite/plan_file.h"
 #include "src/rules/rule.h"
 
 namespace tflms::cli {
@@ -34,8 +35,8 @@ std::string OtherDevices(const GraphFile& file) {
 
 std::span<const Command> Commands() {
   static const std::vector<Command> commands = {
-      InspectCommand(), PlanCommand(), RewriteCommand(), SimulateCommand(), TuneCommand(),
-      ExplainCommand(), DiffCommand(), VerifyCommand(),  ShowCommand(),
+      InspectCommand(), PlanCommand(),    RewriteCommand(), SimulateCommand(), TuneCommand(),
+      CurveCommand(),   ExplainCommand(), DiffCommand(),    VerifyCommand(),   ShowCommand(),
   };
   return commands;
 }
@@ -122,6 +123,11 @@ Failure FailureFrom(const Status& status, ExitCode otherwise) {
 }
 
 Attempt<GraphFile> Open(const Arguments& arguments, const std::string& path) {
+  if (const std::string& plan = arguments.options.plan; !plan.empty()) {
+    // A file that cannot be read at all is no plan that merely does not fit.
+    const Result<std::vector<NamedPlan>> plans = ReadPlanFile(plan);
+    if (!plans.ok()) return FailureFrom(plans.status(), kNoInput);
+  }
   Result<GraphFile> file =
       ReadGraphFile(path, {arguments.options, arguments.place, arguments.fetch, arguments.shapes});
   if (!file.ok()) return FailureFrom(file.status(), kNoInput);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "src/base/text.h"
+#include "src/cli/choices.h"
 #include "src/cli/command.h"
 #include "src/cli/swap_list.h"
 #include "src/cli/table.h"
@@ -118,6 +119,18 @@ class Explainer {
       answer_->text += FormatLine("    is back for", swap.back_for);
     }
     if (!(*json)["swapped"].get<bool>()) Stays(WhyItStays(*planned, buffer, index), json);
+    ExplainChoices(*planned, index, json);
+  }
+
+  // What else could be done with the tensor; nothing where it may neither leave nor be made again.
+  void ExplainChoices(const Planned& planned, BufferIndex index, Json* json) {
+    const auto& all = planned.map.graph_buffer;
+    const auto found = std::find(all.begin(), all.end(), index);
+    if (found == all.end()) return;
+    const auto id = static_cast<BufferId>(found - all.begin());
+    const ProblemBuffer& buffer = planned.map.problem.buffers[Index(id)];
+    if (!buffer.swappable && !buffer.recomputable) return;
+    DescribeChoices(graphs_, planned, id, options_.budget_bytes, answer_, json);
   }
 
   std::string WhyItStays(const Planned& planned, const Buffer& buffer, BufferIndex index) const {
@@ -169,9 +182,33 @@ Failure NoOutput(const GraphFile& file, const Node& node, std::string_view outpu
                       (node.outputs.empty() ? "" : ", numbered from 0")};
 }
 
+// Without a node: of each plan its bottleneck, and what more memory would buy.
+Attempt<Answer> ExplainPlans(const Arguments& arguments, const GraphFile& file) {
+  Answer answer;
+  DescribeFile(file, &answer);
+  answer.json["graphs"] = Json::array();
+  for (const Unit& unit : file.units) {
+    Attempt<PlannedGraph> graphs = PlanUnit(arguments, unit);
+    if (!graphs.ok()) return graphs.failure();
+    if (!HasDeviceMemory(*graphs)) continue;
+    answer.text += unit.name + ":\n";
+    Json json = {{"graph", unit.name}, {"devices", Json::array()}};
+    for (const Planned& planned : graphs->planned) {
+      Json one;
+      const Status status = DescribeBottleneck(*graphs, planned, arguments.options, &answer, &one);
+      if (!status.ok()) return FailureFrom(status, kUsage);
+      json["devices"].push_back(std::move(one));
+    }
+    answer.json["graphs"].push_back(std::move(json));
+  }
+  if (answer.json["graphs"].empty()) answer.text += "no graph has a tensor on an accelerator\n";
+  return answer;
+}
+
 Attempt<Answer> Run(const Arguments& arguments) {
   Attempt<GraphFile> file = Open(arguments, arguments.graph);
   if (!file.ok()) return file.failure();
+  if (arguments.node.empty()) return ExplainPlans(arguments, *file);
   const std::string name = arguments.node.substr(0, arguments.node.find(':'));
   const std::string output = arguments.node.substr(name.size());
   Answer answer;
@@ -200,12 +237,15 @@ Attempt<Answer> Run(const Arguments& arguments) {
 }  // namespace
 
 Command ExplainCommand() {
-  return {"explain",
-          "Why the tensors of one node are swapped, or are not",
-          "Example: tflms explain step.pb conv1/Relu --budget-bytes 4GiB",
-          {GraphArgument(),
-           {"NODE", &Arguments::node, "", "The node's name, or one of its tensors, name:0", true}},
-          &Run};
+  return {
+      "explain",
+      "Why the tensors of one node are swapped, or are not, and what else would cost",
+      "Every other choice is the plan with that one decision changed, simulated. Without NODE:\n"
+      "which operation is the bottleneck of the plan, and what more memory would buy.\n"
+      "Example: tflms explain step.pb conv1/Relu --budget-bytes 4GiB",
+      {GraphArgument(),
+       {"NODE", &Arguments::node, "", "The node's name, or one of its tensors, name:0", false}},
+      &Run};
 }
 
 }  // namespace tflms::cli

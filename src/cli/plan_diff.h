@@ -9,8 +9,19 @@
 
 namespace tflms::cli {
 
-// The answer of `tflms plan` for a file.
-Attempt<Answer> PlanAnswer(const Arguments& arguments, const std::string& path);
+// A graph of a file and its plans.
+struct PlannedUnit {
+  std::string name;
+  Options options;
+  PlannedGraph graphs;
+};
+
+// The answer of `tflms plan` for a file; `units`, unless it is null, gets the graphs it is about.
+Attempt<Answer> PlanAnswer(const Arguments& arguments, const std::string& path,
+                           std::vector<PlannedUnit>* units = nullptr);
+
+// The plan of one accelerator as an object of a plan file; "" when the graph is left as it is.
+std::string PlanOf(const PlannedUnit& unit, const Planned& planned);
 
 // Reads `content` as a plan: what `tflms plan` wrote, or a list of plans or of reports as
 // dump_dir has them (reports give peaks and counts only). A null value when it is none of them.

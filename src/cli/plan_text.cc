@@ -156,7 +156,14 @@ void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Opti
            {"order_pinned", planned.plan.pin_order},
            {"host_peak_bytes", planned.memory.host_peak_bytes},
            {"notes", planned.report.notes}};
+  DescribeSource(planned, answer, json);
   if (IsBad(verdict)) answer->exit = kNotSatisfied;
+}
+
+void DescribeSource(const Planned& planned, Answer* answer, Json* json) {
+  if (planned.report.plan_source == "file") answer->text += FormatLine("planned", "from the file");
+  (*json)["plan_source"] = planned.report.plan_source;
+  (*json)["plan_refused"] = planned.report.plan_refused;
 }
 
 void DescribeSwaps(const PlannedGraph& graphs, const Planned& planned, int64_t top, Answer* answer,

@@ -34,6 +34,9 @@ bool IsBad(Verdict verdict);
 void DescribePlan(const PlannedGraph& graphs, const Planned& planned, const Options& options,
                   Answer* answer, Json* json);
 
+// Where the plan comes from, when that is a plan file; or why the file given is not used.
+void DescribeSource(const Planned& planned, Answer* answer, Json* json);
+
 // The table of swaps: the `top` first of them as text (all for a negative number), all as JSON.
 void DescribeSwaps(const PlannedGraph& graphs, const Planned& planned, int64_t top, Answer* answer,
                    Json* json);

@@ -39,6 +39,7 @@ struct Planned {
   Plan as_it_came;                 // the order of a runtime without order edges, and no swap
   MemoryView memory, memory_as_it_came;
   Floor floor;
+  Machine machine;  // how fast copies are; no rate is known by default
   // What the pipeline said; empty device when the graph was rewritten before it was read.
   Report report;
 };

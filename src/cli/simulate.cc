@@ -122,6 +122,10 @@ void DescribeDevice(const PlannedGraph& graphs, const Planned& planned, const Op
   answer->text += FormatLine("device", device);
   answer->text += FormatLine("verdict", VerdictName(verdict));
   *json = {{"device", device}, {"verdict", VerdictName(verdict)}};
+  DescribeSource(planned, answer, json);
+  if (!planned.report.plan_refused.empty()) {
+    answer->text += FormatLine("note", "planned anew: " + planned.report.plan_refused);
+  }
   (*json)["as_it_came"] = DescribeCourse(
       planned, {"as it came", planned.map.problem, planned.as_it_came, planned.memory_as_it_came},
       options.budget_bytes, answer);

@@ -246,6 +246,12 @@ std::vector<Row> ToolRows() {
              "Time for one graph. When it runs out, the best plan so far is used."),
       Text("dump_dir", &Options::dump_dir, "a folder, or empty",
            "Writes each graph before and after, and its report, into this folder."),
+      Text("plan", &Options::plan, "a plan file, or empty",
+           "Uses a plan of this file for each graph that it fits; others are planned anew, and the "
+           "report says why. As tflms.save_plan() and `tflms plan -o` write it."),
+      Text("cache_dir", &Options::cache_dir, "auto | off | a folder",
+           "Where plans are kept for the next process that asks for the same ones. auto: "
+           "tflms/plans under $XDG_CACHE_HOME or ~/.cache. Not used by the command."),
   };
 }
 

@@ -122,6 +122,9 @@ std::string FormatReport(const Report& report) {
     text += FloorLines(report);
     text += CostLines(report);
     text += TimeLines(report);
+    if (report.plan_source == "cache" || report.plan_source == "file") {
+      text += Line("planned", "from the " + report.plan_source);
+    }
     text += SwapLines(report);
     text += SkipLines(report);
   }
@@ -145,6 +148,8 @@ std::string ReportToJson(const Report& report) {
       {"reason", report.reason},
       {"device", report.device},
       {"planner", report.planner},
+      {"plan_source", report.plan_source},
+      {"plan_refused", report.plan_refused},
       {"nodes", report.nodes},
       {"nodes_added", report.nodes_added},
       {"control_edges_added", report.control_edges_added},

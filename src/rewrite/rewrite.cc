@@ -19,6 +19,8 @@
 #include "src/rewrite/describe_bounds.h"
 #include "src/rewrite/plan_details.h"
 #include "src/rewrite/plan_request.h"
+#include "src/rewrite/plan_source.h"
+#include "src/rewrite/planner_options.h"
 #include "src/rewrite/pricing.h"
 #include "src/rewrite/problem_builder.h"
 #include "src/rules/rule.h"
@@ -31,29 +33,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
-
-PlannerOptions PlannerOptionsFrom(const Options& options, const Machine& link,
-                                  Clock::time_point deadline) {
-  const auto clamped = [](int64_t value) {
-    return static_cast<int32_t>(std::clamp<int64_t>(value, -1, 1000000));
-  };
-  PlannerOptions out;
-  out.budget_bytes =
-      static_cast<int64_t>(static_cast<double>(options.budget_bytes) * options.safety);
-  out.memory_bytes = options.budget_bytes;
-  out.swapout_threshold = clamped(options.swapout_threshold);
-  out.swapin_groupby = clamped(options.swapin_groupby);
-  out.swapin_ahead = clamped(options.swapin_ahead);
-  out.sync_mode = options.sync_mode < 0 ? kAuto : clamped(options.sync_mode % 2);
-  out.swap_branches = options.swap_branches == "yes";
-  out.branch_threshold = clamped(options.branch_threshold);
-  out.n_tensors = clamped(options.n_tensors);
-  out.min_swap_bytes = options.min_swap_bytes;
-  out.may_pin = options.pin_order != "never";
-  out.machine = link;
-  out.deadline = deadline;
-  return out;
-}
 
 // True when the graph carries nodes or order edges of an earlier rewrite, for whichever
 // accelerator: what was decided then, for all of them, stays.
@@ -170,7 +149,8 @@ std::string RewrittenReason(const Plan& plan, const Report& report) {
 
 // One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
 Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& pricing,
-                  Clock::time_point deadline, bool done_before, Graph* graph, Report* report) {
+                  Clock::time_point deadline, bool done_before, PlanStore* store, Graph* graph,
+                  Report* report) {
   report->device = graph->devices[Index(accelerator)].name;
   report->nodes = graph->size();
   if (done_before) {
@@ -196,18 +176,20 @@ Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& p
   if (host == kNoDevice) {
     return Finish(Outcome::kDeclined, "no host device is known for " + report->device, report);
   }
-  const PlannerEntry* planner = FindPlanner(options.planner);
-  if (!planner) return InvalidArgument("planner `" + options.planner + "` is not known");
-  const PlannerOptions wanted = PlannerOptionsFrom(options, pricing.link, deadline);
-  TFLMS_ASSIGN_OR_RETURN(const Plan plan, planner->plan(map.problem, wanted));
-  const std::string fault = CheckPlan(map.problem, plan);
-  if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
+  const PlanSubject subject{*graph, facts, map, accelerator};
+  const PlannerOptions wanted = PlannerOptionsOf(options, pricing.link, deadline);
+  TFLMS_ASSIGN_OR_RETURN(const Plan plan, FindPlan(subject, options, wanted, store, report));
   DescribeBounds(map.problem, plan, wanted.machine, report);
   if (plan.swaps.empty() && !plan.pin_order) {
     DescribeAllocator(*graph, map.problem, plan, report);
     return FinishUnchanged(options, report);
   }
+  if (!report->plan_refused.empty()) {
+    report->notes.push_back("planned anew, since the plan given does not fit: " +
+                            report->plan_refused);
+  }
   const Report without_plan = *report;
+  KeepPlan(subject, plan, options, wanted.machine, report);
   DescribePlan(*graph, facts, map, plan, report);
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
@@ -241,7 +223,8 @@ std::string NoAcceleratorReason(const Graph& graph, const std::string& wanted) {
 
 // A graph whose operations have their costs.
 Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing& pricing,
-                                          const std::string& graph_name, Graph* graph) {
+                                          const std::string& graph_name, PlanStore* store,
+                                          Graph* graph) {
   const Graph before = *graph;
   const bool done_before = HasBeenRewritten(before);
   std::vector<Report> reports;
@@ -253,7 +236,7 @@ Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing&
     Report report;
     report.graph = graph_name;
     const Status status = RewriteFor(static_cast<DeviceId>(device), options, pricing, deadline,
-                                     done_before, graph, &report);
+                                     done_before, store, graph, &report);
     if (!status.ok()) {
       *graph = before;
       return status;
@@ -281,10 +264,10 @@ Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing&
 }  // namespace
 
 Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
-                                    Graph* graph) {
+                                    Graph* graph, PlanStore* store) {
   TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
   TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph));
-  Result<std::vector<Report>> reports = RewritePriced(options, pricing, graph_name, graph);
+  Result<std::vector<Report>> reports = RewritePriced(options, pricing, graph_name, store, graph);
   TakePricesBack(pricing, graph);
   return reports;
 }

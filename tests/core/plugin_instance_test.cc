@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -220,6 +222,31 @@ TEST_F(PluginInstance, CostsOfGraphsThatPassAreKeptOnlyWhenAskedFor) {
   ASSERT_FALSE(tables.empty());
   EXPECT_GT(tables[0].at("ops").size(), static_cast<size_t>(kDepth));
   EXPECT_TRUE(Reports().empty());
+}
+
+// The cache of one process serves the next one, which is another optimizer here.
+TEST_F(PluginInstance, PlansComeFromTheCacheTheSecondTime) {
+  Settings settings = *state().GetSettings();
+  settings.options.cache_dir = ::testing::TempDir() + "/tflms-instance-" + std::to_string(getpid());
+  state().SetSettings(settings);
+  const std::string planned = OptimizeTwice(graph_);
+  ASSERT_NE(planned, "");
+  const nlohmann::json first = Reports().at(0);
+  EXPECT_EQ(first.at("plan_source"), "planner");
+  state().ClearReports();
+  EXPECT_EQ(OptimizeTwice(graph_), planned);
+  const nlohmann::json second = Reports().at(0);
+  EXPECT_EQ(second.at("plan_source"), "cache");
+  EXPECT_EQ(second.at("peak_bytes_after"), first.at("peak_bytes_after"));
+  const auto files = nlohmann::json::parse(state().PlanFilesJson());
+  ASSERT_FALSE(files.empty());
+  EXPECT_EQ(files.at(0).at("plan").at("fingerprint").get<std::string>().size(), 32u);
+  settings.options.cache_dir = "off";
+  state().SetSettings(settings);
+  state().ClearReports();
+  EXPECT_EQ(OptimizeTwice(graph_), planned);
+  EXPECT_EQ(Reports().at(0).at("plan_source"), "planner");
+  std::filesystem::remove_all(::testing::TempDir() + "/tflms-instance-" + std::to_string(getpid()));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace tflms {
 namespace {
 
-constexpr std::array<TextCommand, 11> kCommands = {{
+constexpr std::array<TextCommand, 12> kCommands = {{
     {"print", false, false, PrintCommand},
     {"verify", false, false, VerifyCommand},
     {"levels", false, true, LevelsCommand},
@@ -25,6 +25,7 @@ constexpr std::array<TextCommand, 11> kCommands = {{
     {"rule", false, true, RuleCommand},
     {"plan", false, true, PlanCommand},
     {"simulate", true, true, SimulateCommand},
+    {"explain", false, true, ExplainCommand},
     {"replay", true, true, ReplayCommand},
     {"rewrite", false, true, RewriteCommand},
     {"report", true, true, ReportCommand},

@@ -66,6 +66,7 @@ Result<Lines> EraseCommand(const Graph& graph, RunArgs* args, TextState* state);
 Result<Lines> RuleCommand(const Graph& graph, RunArgs* args, TextState* state);
 Result<Lines> PlanCommand(const Graph& graph, RunArgs* args, TextState* state);
 Result<Lines> SimulateCommand(const Graph& graph, RunArgs* args, TextState* state);
+Result<Lines> ExplainCommand(const Graph& graph, RunArgs* args, TextState* state);
 Result<Lines> ReplayCommand(const Graph& graph, RunArgs* args, TextState* state);
 Result<Lines> RewriteCommand(const Graph& graph, RunArgs* args, TextState* state);
 Result<Lines> ReportCommand(const Graph& graph, RunArgs* args, TextState* state);

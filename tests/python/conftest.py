@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+# No test uses a plan that another run has left in the home folder.
+os.environ.setdefault("TFLMS_CACHE_DIR", "off")

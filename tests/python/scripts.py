@@ -18,6 +18,7 @@ def run_script(
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TFLMS")}
     environment["TF_CPP_MIN_LOG_LEVEL"] = "2"
+    environment["TFLMS_CACHE_DIR"] = "off"  # no plan that another run has left
     environment.update(environ)
     return subprocess.run(
         [python, "-c", textwrap.dedent(code)],

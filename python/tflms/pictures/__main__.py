@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of a plan in a file: ``python -m tflms.pictures PLAN.json -o out.html``."""
+"""Pictures of a file with a plan or a curve: ``python -m tflms.pictures PLAN.json -o out.html``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tflms._errors import TflmsError
-from tflms.pictures import _html, _plot, _source, _trace
+from tflms.pictures import _budget, _html, _plot, _source, _trace
 from tflms.pictures._plan import read_json
 
 _KINDS = (".html", ".json", ".png", ".svg")
@@ -18,8 +18,9 @@ _KINDS = (".html", ".json", ".png", ".svg")
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tflms.pictures",
-        description="Draws a plan that the option dump_dir wrote (*.plan.json): memory over one step "
-        "on device and host, with and without swaps.",
+        description="Draws a plan that the option dump_dir (*.plan.json) or `tflms plan -o` wrote: "
+        "memory over one step on device and host, with and without swaps. Or a curve that "
+        "`tflms curve -o` wrote, as .svg or .html.",
         epilog="Exit status: 0 done; 1 the plan cannot be drawn, with one line that says why; "
         "2 wrong arguments.",
     )
@@ -71,6 +72,10 @@ def main(arguments: list[str] | None = None) -> int:
         if out.suffix.lower() not in _KINDS:
             parser.error(f"{out}: expected a name that ends in {', '.join(_KINDS)}")
     try:
+        if _budget.is_curve_file(read_json(args.plan)):
+            for out in args.out:
+                _budget.draw_curve(args.plan, args.graph, args.device, out)
+            return 0
         events = _read_events(args.events)
         picture = _source.from_file(args.plan, args.report, args.graph, args.device, events)
         for out in args.out:

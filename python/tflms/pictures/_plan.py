@@ -136,7 +136,7 @@ def parse_plan(row: Any, where: str = "plan") -> Plan | None:
     Raises:
         TflmsError: something is missing or wrong; the message says where, and what was expected.
     """
-    reader = _Reader(where)
+    reader = Reader(where)
     row = reader.mapping(row, "")
     points = tuple(
         Point(
@@ -164,7 +164,7 @@ def parse_plan(row: Any, where: str = "plan") -> Plan | None:
 def parse_plans(rows: Any, where: str = "plans") -> list[Plan]:
     """The plans in a JSON list, or in one object; those of graphs left as they came are dropped."""
     if isinstance(rows, Mapping):
-        rows = [rows]
+        rows = rows["pictures"] if "format" in rows and "pictures" in rows else [rows]
     if not isinstance(rows, Sequence) or isinstance(rows, str):
         raise TflmsError(
             f"{where}: expected a plan or a list of plans, found {type(rows).__name__}. Plans are "
@@ -201,7 +201,7 @@ def _first_largest(values: Sequence[int]) -> int:
     return max(range(len(values)), key=values.__getitem__)
 
 
-def _parse_swap(reader: _Reader, place: str, entry: Mapping[str, Any], ops: int) -> Swap:
+def _parse_swap(reader: Reader, place: str, entry: Mapping[str, Any], ops: int) -> Swap:
     at = {
         key: reader.whole(entry, key, place, -1, ops - 1)
         for key in ("leave_after", "sync", "trigger", "back_for")
@@ -224,11 +224,18 @@ def _mark_copied(swaps: list[Swap]) -> tuple[Swap, ...]:
     return tuple(Swap(**{**vars(swap), "copied": first[swap.tensor] is swap}) for swap in swaps)
 
 
-class _Reader:
+_WHAT = (
+    "Plans are the files *.plan.json that the option dump_dir writes, and those of `tflms plan -o`; "
+    "those of tflms.save_plan() have nothing to draw."
+)
+
+
+class Reader:
     """Checked access to the fields of parsed JSON; errors name file, place and field."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, what: str = _WHAT) -> None:
         self.where = where
+        self.what = what
 
     def mapping(self, value: Any, place: str) -> Mapping[str, Any]:
         if isinstance(value, Mapping):
@@ -238,10 +245,7 @@ class _Reader:
     def field(self, row: Mapping[str, Any], key: str, place: str) -> Any:
         if key in row:
             return row[key]
-        raise TflmsError(
-            f"{self.where}: {place}{key} is missing. Plans are the files *.plan.json that the "
-            "option dump_dir writes; `tflms plan -o` writes another kind."
-        )
+        raise TflmsError(f"{self.where}: {place}{key} is missing. {self.what}")
 
     def rows(self, row: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
         value = self.field(row, key, "")
@@ -256,6 +260,12 @@ class _Reader:
         if isinstance(value, str):
             return printable(value)
         raise self.error(place + key, "a text", value)
+
+    def truth(self, row: Mapping[str, Any], key: str, place: str) -> bool:
+        value = self.field(row, key, place)
+        if isinstance(value, bool):
+            return value
+        raise self.error(place + key, "true or false", value)
 
     def size(self, row: Mapping[str, Any], key: str, place: str) -> int:
         return self.whole(row, key, place, 0, 1 << 63)

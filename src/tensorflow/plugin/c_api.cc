@@ -132,6 +132,10 @@ char* CostTablesJson() {
 
 void WatchCosts(int on) { GetState().WatchCosts(on != 0); }
 
+char* PlanFilesJson() {
+  return Guarded([] { return GetState().PlanFilesJson(); });
+}
+
 void ClearReports() { GetState().ClearReports(); }
 
 void FreeString(char* text) { std::free(text); }
@@ -154,6 +158,7 @@ extern "C" __attribute__((visibility("default"))) const TflmsApi* TflmsGetApi(vo
       .plans = &tflms::PlansJson,
       .cost_table = &tflms::CostTablesJson,
       .watch_costs = &tflms::WatchCosts,
+      .plan_files = &tflms::PlanFilesJson,
   };
   return &kApi;
 }

@@ -38,6 +38,12 @@ void Keep(PluginState* state, LogLevel threshold, const Report& report) {
   state->AddReport(report);
   if (report.outcome != Outcome::kAlreadyDone) {
     Log(threshold, SummaryLevel(report), SummaryLine(report));
+    // Of interest where there was something to plan.
+    const bool matters = report.outcome == Outcome::kRewritten;
+    if (!report.plan_refused.empty()) {
+      Log(threshold, matters ? LogLevel::kWarning : LogLevel::kDebug,
+          report.graph + " is planned anew: " + report.plan_refused);
+    }
   }
 }
 

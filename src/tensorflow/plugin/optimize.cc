@@ -11,6 +11,7 @@
 #include "src/graph/verifier.h"
 #include "src/rewrite/pricing.h"
 #include "src/tensorflow/idle_nodes.h"
+#include "src/tensorflow/plugin/plan_cache.h"
 #include "tflms/rewrite.h"
 
 namespace tflms {
@@ -90,7 +91,8 @@ Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::strin
     return result;
   }
   TFLMS_ASSIGN_OR_RETURN(result.cost_table, CostTable(options, &import.graph));
-  TFLMS_ASSIGN_OR_RETURN(result.reports, Rewrite(options, name, &import.graph));
+  PlanCache cache = OpenPlanCache(options.cache_dir, ParseLogLevel(options.log_level));
+  TFLMS_ASSIGN_OR_RETURN(result.reports, Rewrite(options, name, &import.graph, &cache));
   for (const Report& report : result.reports) {
     result.changed |= report.outcome == Outcome::kRewritten;
   }

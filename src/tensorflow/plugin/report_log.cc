@@ -18,6 +18,14 @@ std::string JoinObjects(const std::deque<std::string>& objects) {
   return json + "]";
 }
 
+std::string PlanFileEntry(const Report& report) {
+  const auto word = [](const std::string& text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  return "{\"graph\": " + word(report.graph) + ", \"device\": " + word(report.device) +
+         ", \"plan\": " + report.plan_file + "}";
+}
+
 }  // namespace
 
 void ReportLog::Add(const Report& report) {
@@ -27,6 +35,9 @@ void ReportLog::Add(const Report& report) {
   if (report.timeline.empty()) return;
   plans_.push_back(PlanToJson(report));
   if (plans_.size() > kMaxPlans) plans_.pop_front();
+  if (report.plan_file.empty()) return;
+  plan_files_.push_back(PlanFileEntry(report));
+  if (plan_files_.size() > kMaxPlans) plan_files_.pop_front();
 }
 
 void ReportLog::AddCostTable(const std::string& graph, const std::string& table) {
@@ -47,6 +58,7 @@ void ReportLog::Clear() {
   plans_.clear();
   cost_tables_.clear();
   cost_table_bytes_ = 0;
+  plan_files_.clear();
 }
 
 std::string ReportLog::ToJson() const {
@@ -57,5 +69,6 @@ std::string ReportLog::ToJson() const {
 std::string ReportLog::PlansToJson() const { return JoinObjects(plans_); }
 
 std::string ReportLog::CostTablesToJson() const { return JoinObjects(cost_tables_); }
+std::string ReportLog::PlanFilesToJson() const { return JoinObjects(plan_files_); }
 
 }  // namespace tflms

@@ -38,10 +38,12 @@ class ReportLog {
   std::string PlansToJson() const;
   // A JSON list of {"graph": name, "ops": table} for the last graphs, oldest first.
   std::string CostTablesToJson() const;
+  // The same plans as a JSON list of {"graph", "device", "plan": an object of a plan file}.
+  std::string PlanFilesToJson() const;
 
  private:
   int64_t graphs_seen_ = 0;
-  std::deque<std::string> reports_, plans_, cost_tables_;  // as JSON objects
+  std::deque<std::string> reports_, plans_, plan_files_, cost_tables_;  // as JSON objects
   size_t cost_table_bytes_ = 0;
 };
 

@@ -107,6 +107,11 @@ std::string PluginState::PlansJson() {
   return reports_.PlansToJson();
 }
 
+std::string PluginState::PlanFilesJson() {
+  const Lock lock(mutex_);
+  return reports_.PlanFilesToJson();
+}
+
 void PluginState::ClearReports() {
   const Lock lock(mutex_);
   reports_.Clear();

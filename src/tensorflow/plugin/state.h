@@ -48,6 +48,7 @@ class PluginState {
   void AddReport(const Report& report);
   std::string ReportsJson();
   std::string PlansJson();
+  std::string PlanFilesJson();
   void ClearReports();
   void AddCostTable(const std::string& graph, const std::string& table);
   std::string CostTablesJson();

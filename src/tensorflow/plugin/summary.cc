@@ -30,6 +30,9 @@ std::string SummaryLine(const Report& report) {
             (report.swapped_tensors == 1 ? " tensor (" : " tensors (") +
             FormatBytes(report.swap_out_bytes) + ") swapped";
     if (report.order_pinned) line += ", order pinned";
+    if (report.plan_source == "cache" || report.plan_source == "file") {
+      line += ", planned from the " + report.plan_source;
+    }
   } else {
     line += std::string(": ") + OutcomeName(report.outcome);
     if (!report.reason.empty()) line += ": " + report.reason;
