@@ -36,7 +36,8 @@ typedef struct TflmsApi {
   void (*clear_reports)(void);
   void (*free_string)(char* text);
   /* JSON list of the plans of the last rewritten graphs (at most 16), oldest first, each as the dump
-   * files have it: {"graph", "device", "budget_bytes", "persistent_bytes", "timeline", "swaps"}. */
+   * files have it: {"graph", "device", "budget_bytes", "persistent_bytes", "timeline", "swaps",
+   * "recomputes"}. */
   char* (*plans)(void);
   /* JSON list of what the operations of the last graphs (at most 16) were taken to cost, oldest
    * first: {"graph": name, "ops": {node: {"op", "key", "time_us"}}}; "key" is the operation with all

@@ -66,6 +66,15 @@ struct CostCounts {
   std::string defaulted;   // types of those by default: "Foo (3), Bar (1)"
 };
 
+// One operation that runs a second time.
+struct RecomputeRecord {
+  std::string node;                  // the added one
+  std::vector<std::string> tensors;  // "node:output", what it makes again that is read
+  int64_t size_bytes = 0;            // of those
+  int64_t time_us = 0;               // of the operation
+  int32_t at = -1;                   // its place in the timeline
+};
+
 struct Report {
   std::string graph;  // name or number of the graph: function name, "main", ...
   Outcome outcome = Outcome::kDeclined;
@@ -90,6 +99,9 @@ struct Report {
   int64_t swapped_tensors = 0;
   int64_t swap_out_bytes = 0;  // per run of the graph
   int64_t swap_in_bytes = 0;
+  int64_t recomputed_tensors = 0;
+  int64_t recompute_bytes = 0;  // made again, per run of the graph
+  int64_t recompute_time_us = 0;
   int64_t unknown_size_tensors = 0;
   int64_t compiled_nodes = 0;  // in parts a compiler takes over: out of reach
   bool order_pinned = false;
@@ -105,13 +117,15 @@ struct Report {
   // The plan, when the graph was rewritten.
   std::vector<TimelinePoint> timeline;  // in the planned order, on-device operations only
   std::vector<SwapRecord> swaps;
+  std::vector<RecomputeRecord> recomputes;
 };
 
 // The report for people: several lines of text.
 std::string FormatReport(const Report& report);
 // The report as one JSON object, keys as the fields above, without the plan.
 std::string ReportToJson(const Report& report);
-// The plan as one JSON object: graph, device, budget_bytes, persistent_bytes, timeline, swaps.
+// The plan as one JSON object: graph, device, budget_bytes, persistent_bytes, timeline, swaps,
+// recomputes.
 std::string PlanToJson(const Report& report);
 
 }  // namespace tflms

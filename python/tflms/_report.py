@@ -103,6 +103,9 @@ class Report:
     swapped_tensors: int = 0
     swap_out_bytes: int = 0
     swap_in_bytes: int = 0
+    recomputed_tensors: int = 0
+    recompute_bytes: int = 0
+    recompute_time_us: int = 0
     unknown_size_tensors: int = 0
     compiled_nodes: int = 0
     order_pinned: bool = False
@@ -186,6 +189,12 @@ class Report:
             + (", order pinned" if self.order_pinned else "")
             + f", planner {self.planner}, {self.time_us / 1e6:.2f} s",
         ]
+        if self.recomputed_tensors:
+            lines.insert(
+                2,
+                f"  {format_count(self.recomputed_tensors, 'tensor')} made again: "
+                f"{format_bytes(self.recompute_bytes)}",
+            )
         if self.fits is False:
             lines.append("  the plan does not fit the budget: try a smaller batch")
         return lines

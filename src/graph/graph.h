@@ -67,16 +67,23 @@ enum NodeFlag : uint32_t {
   kCollective = 1u << 12,  // waits for peers on other devices, see Node::sync_group
   kPreserved = 1u << 13,   // fed, fetched or otherwise named from outside
   kPinnedOutside = 1u << 14,  // order edges must not touch it (asynchronous, blocking, send/recv)
-  // Its result depends, in the last bit, on which of its inputs nobody else needs when it runs: a sum
-  // that starts from the input it may overwrite.
+  // Its result depends, in the last bit, on which of its inputs nobody else needs when it runs: a
+  // sum that starts from the input it may overwrite.
   kPicksInput = 1u << 15,
+  // Pure, and gives the same bits when it runs a second time on the same inputs and device.
+  kRepeatable = 1u << 16,
 };
 
 inline constexpr uint32_t kControlFlowFlags =
     kSwitch | kMerge | kEnter | kExit | kNextIteration | kLoopCond;
 
+// What no node that runs a second time may be.
+inline constexpr uint32_t kRunsOnceFlags = kParameterised | kSideEffect | kRandom | kSource |
+                                           kCall | kCompiled | kControlFlowFlags | kCollective |
+                                           kPreserved | kPinnedOutside | kPicksInput;
+
 // Which rule made a node; kOriginal for the nodes of the input.
-enum class NodeRole : uint8_t { kOriginal, kSwapOut, kSwapIn };
+enum class NodeRole : uint8_t { kOriginal, kSwapOut, kSwapIn, kRecompute };
 
 enum class EdgeAction : uint8_t {
   kRead,    // the value is consumed
@@ -121,6 +128,7 @@ struct Node {
   int64_t state_bytes = 0;             // persistent bytes this node owns on its device
   int64_t workspace_bytes = 0;         // device bytes only while it runs
   int64_t time_us = 1;                 // estimated run time, >= 0
+  NodeId clone_of = kNoNode;           // of a kRecompute node: the original it runs again
   int64_t cookie = -1;                 // the adapter's handle for what the graph does not model
 
   bool Has(uint32_t any_of) const { return (flags & any_of) != 0; }

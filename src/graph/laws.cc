@@ -24,13 +24,17 @@ Status Fault(std::string_view law, const Node& node, const std::string& what) {
 
 bool IsAdded(const Node& node) { return node.role != NodeRole::kOriginal; }
 
-// Where the data of `in` comes from, seen through added nodes. A swap is two nodes deep; what is
-// deeper than any rule builds gives no node.
+// Where the data of `in` comes from, seen through added nodes: a clone gives what its source gives.
+// A swap is two nodes deep; what is deeper than any rule builds gives no node.
 Input SeeThrough(const Graph& graph, Input in) {
   constexpr int kMostDeep = 16;
   for (int depth = 0; depth < kMostDeep; ++depth) {
     const Node& from = graph.node(in.node);
     if (!IsAdded(from)) return in;
+    if (from.role == NodeRole::kRecompute) {
+      in.node = from.clone_of;
+      continue;
+    }
     if (from.inputs.empty()) break;
     in.node = from.inputs.front().node;
     in.port = from.inputs.front().port;
@@ -54,13 +58,65 @@ Status VerifySwapNode(const Graph& graph, NodeId id) {
     return Fault("L3", node,
                  "a swap-in reads a swap-out, found " + Quoted(graph.node(in.node).name));
   }
-  if (node.role == NodeRole::kSwapOut && above != NodeRole::kOriginal) {
-    return Fault("L3", node,
-                 "a swap-out reads a node of the graph as it came, found " +
-                     Quoted(graph.node(in.node).name));
+  if (node.role == NodeRole::kSwapOut && above != NodeRole::kOriginal &&
+      above != NodeRole::kRecompute) {
+    return Fault(
+        "L3", node,
+        "a swap-out reads an operation of the graph, found " + Quoted(graph.node(in.node).name));
   }
   if (node.outputs.front().type != graph.output(in).type) {
     return Fault("L3", node, "its output has another type than its input");
+  }
+  return Status();
+}
+
+// Names the first of the fields that a clone shares with its source in which two nodes differ,
+// inputs and estimates aside; "" when none does.
+std::string SharedFieldThatDiffers(const Node& a, const Node& b) {
+  if (a.op != b.op) return "operation";
+  if (a.device != b.device) return "device";
+  if (a.flags != b.flags) return "flags";
+  if (a.frame_name != b.frame_name) return "loop frame";
+  if (a.sync_group != b.sync_group) return "sync group";
+  if (a.inputs.size() != b.inputs.size()) return "number of data inputs";
+  if (a.outputs != b.outputs) return "outputs";
+  if (a.state_bytes != b.state_bytes) return "state size";
+  return "";
+}
+
+// The same for two nodes of one name, which share all fields.
+std::string FieldThatDiffers(const Node& a, const Node& b) {
+  if (a.role != b.role) return "role";
+  if (a.clone_of != b.clone_of) return "source";
+  if (a.cookie != b.cookie) return "cookie";
+  if (a.workspace_bytes != b.workspace_bytes) return "workspace";
+  if (a.time_us != b.time_us) return "run time";
+  return SharedFieldThatDiffers(a, b);
+}
+
+// What a clone must look like: its source once more, reading the same values, held by an edge.
+Status VerifyClone(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Node& source = graph.node(node.clone_of);
+  if (!source.Has(kRepeatable) || source.Has(kRunsOnceFlags)) {
+    return Fault("L3", node, "runs " + Quoted(source.name) + " again, which may run only once");
+  }
+  const std::string field = SharedFieldThatDiffers(node, source);
+  if (!field.empty()) {
+    return Fault("L3", node, "its " + field + " is not that of " + Quoted(source.name));
+  }
+  for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+    const Input& in = source.inputs[slot];
+    if (in.action == EdgeAction::kRead &&
+        SeeThrough(graph, node.inputs[slot]) == SeeThrough(graph, in)) {
+      continue;
+    }
+    return Fault(
+        "L3", node,
+        "its input " + std::to_string(slot) + " is not what " + Quoted(source.name) + " reads");
+  }
+  if (node.control_inputs.empty() || Index(node.added_controls) != node.control_inputs.size()) {
+    return Fault("L3", node, "has no control input that holds it back, or one of its source's own");
   }
   return Status();
 }
@@ -71,7 +127,8 @@ Status VerifyAdded(const Graph& after) {
   for (NodeId id = 0; id < after.size(); ++id) {
     const Node& node = after.node(id);
     if (IsAdded(node)) {
-      TFLMS_RETURN_IF_ERROR(VerifySwapNode(after, id));
+      const bool clone = node.role == NodeRole::kRecompute;
+      TFLMS_RETURN_IF_ERROR(clone ? VerifyClone(after, id) : VerifySwapNode(after, id));
       continue;
     }
     const size_t old_controls = node.control_inputs.size() - Index(node.added_controls);
@@ -82,23 +139,6 @@ Status VerifyAdded(const Graph& after) {
     }
   }
   return Status();
-}
-
-// Names the first field in which two nodes of one name differ, inputs aside; "" when none does.
-std::string FieldThatDiffers(const Node& a, const Node& b) {
-  if (a.op != b.op) return "operation";
-  if (a.device != b.device) return "device";
-  if (a.role != b.role) return "role";
-  if (a.flags != b.flags) return "flags";
-  if (a.frame_name != b.frame_name) return "loop frame";
-  if (a.sync_group != b.sync_group) return "sync group";
-  if (a.inputs.size() != b.inputs.size()) return "number of data inputs";
-  if (a.outputs != b.outputs) return "outputs";
-  if (a.state_bytes != b.state_bytes) return "state size";
-  if (a.workspace_bytes != b.workspace_bytes) return "workspace";
-  if (a.time_us != b.time_us) return "run time";
-  if (a.cookie != b.cookie) return "cookie";
-  return "";
 }
 
 // L3 and L6 for one original node; `erased` is the node with what rules added taken away.
@@ -220,9 +260,8 @@ Graph EraseRewrite(const Graph& after) {
 
 Status VerifyRewrite(const Graph& before, const Graph& after) {
   const bool done_before =
-      std::any_of(before.nodes.begin(), before.nodes.end(), [](const Node& node) {
-        return IsAdded(node) || node.added_controls > 0;
-      });
+      std::any_of(before.nodes.begin(), before.nodes.end(),
+                  [](const Node& node) { return IsAdded(node) || node.added_controls > 0; });
   if (done_before) {
     if (before.nodes == after.nodes && before.devices == after.devices) return Status();
     return LawBroken("L5 the graph had been rewritten already and was changed again");

@@ -13,6 +13,11 @@
 // an added node to where that one's own data comes from:
 //
 //   u -> out -> in -> v   =>   u -> v
+//   u' -> v               =>   u -> v        u' a clone of u
+//
+// Of a clone L3 says besides: it is its source once more (operation, device, flags, outputs,
+// sizes), the source may run again, each of its inputs is erased to what the source's is, and an
+// added control edge holds it.
 
 #ifndef TFLMS_GRAPH_LAWS_H_
 #define TFLMS_GRAPH_LAWS_H_

@@ -13,10 +13,11 @@
 //   extents = N or "?" with commas | "*"      "?" = unknown extent, "*" = unknown rank
 //   mods    = host, persistent, alias=SLOT, reuse=SLOT, reuse=any
 //   word    = "@" DEVICE | flag | frame=NAME | sync=N | state=BYTES | ws=BYTES | t=US | role=ROLE
+//           | of=NAME                         of a recompute: the node that it runs again
 //   flag    = param, effect, random, source, call, compiled, switch, merge, enter, exit,
 //             next-iteration, loop-cond, collective, preserved, pinned-outside,
-//             picks-input
-//   ROLE    = swap-out | swap-in
+//             picks-input, repeatable
+//   ROLE    = swap-out | swap-in | recompute
 //
 // Example:
 //   x = Source : f32[8] t=0

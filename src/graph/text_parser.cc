@@ -25,7 +25,8 @@ struct PendingInput {
 struct PendingNode {
   int32_t line = 0;
   std::vector<PendingInput> inputs;
-  std::string device;  // "" = the default one
+  std::string clone_of;  // "" = of none
+  std::string device;    // "" = the default one
 };
 
 struct PendingDevice {
@@ -166,7 +167,7 @@ Status ReadRole(LineCursor* in, Node* node) {
 }
 
 // Reads one word behind the outputs: a flag, or name=value.
-Status ReadWord(LineCursor* in, Node* node) {
+Status ReadWord(LineCursor* in, Node* node, PendingNode* pending) {
   TFLMS_ASSIGN_OR_RETURN(
       const std::string word,
       in->Word(node->outputs.empty() ? "`(`, `:`, `@` or a word"
@@ -191,8 +192,13 @@ Status ReadWord(LineCursor* in, Node* node) {
     return Status();
   }
   if (word == "role") return ReadRole(in, node);
+  if (word == "of") {
+    if (!in->Take('=')) return in->Expected("`=` after `of`");
+    TFLMS_ASSIGN_OR_RETURN(pending->clone_of, in->Word("the name of a node"));
+    return Status();
+  }
   return InvalidArgument("unknown word " + Quoted(word) + "; flags: " + ListOfWords(kFlagWords) +
-                         "; others: frame=, sync=, state=, ws=, t=, role=");
+                         "; others: frame=, sync=, state=, ws=, t=, role=, of=");
 }
 
 class GraphParser {
@@ -290,7 +296,7 @@ class GraphParser {
       if (in->Take('@')) {
         TFLMS_ASSIGN_OR_RETURN(pending.device, in->Word("a device's name"));
       } else {
-        TFLMS_RETURN_IF_ERROR(ReadWord(in, &node));
+        TFLMS_RETURN_IF_ERROR(ReadWord(in, &node, &pending));
       }
     }
     return Status();
@@ -341,7 +347,13 @@ class GraphParser {
     for (NodeId id = 0; id < graph_.size(); ++id) {
       Enter(id);
       Node& node = graph_.node(id);
-      for (const PendingInput& input : pending_nodes_[static_cast<size_t>(id)].inputs) {
+      const PendingNode& pending = pending_nodes_[static_cast<size_t>(id)];
+      if (!pending.clone_of.empty()) {
+        const auto source = ids.find(pending.clone_of);
+        if (source == ids.end()) return At("of= " + Quoted(pending.clone_of) + " names no node");
+        node.clone_of = source->second;
+      }
+      for (const PendingInput& input : pending.inputs) {
         const auto it = ids.find(input.name);
         if (it == ids.end()) return At("input " + Quoted(input.name) + " names no node");
         if (input.control) {

@@ -153,6 +153,7 @@ class Printer {
     for (const RoleWord& row : kRoleWords) {
       if (row.role == node.role) out_ += " role=" + std::string(row.word);
     }
+    if (node.clone_of != kNoNode) out_ += " of=" + NodeName(node.clone_of);
   }
 
   const Graph& graph_;

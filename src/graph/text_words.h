@@ -21,7 +21,7 @@ struct FlagWord {
 };
 
 // One word for each flag, in the order of the bits.
-inline constexpr std::array<FlagWord, 16> kFlagWords = {{
+inline constexpr std::array<FlagWord, 17> kFlagWords = {{
     {kParameterised, "param"},
     {kSideEffect, "effect"},
     {kRandom, "random"},
@@ -38,6 +38,7 @@ inline constexpr std::array<FlagWord, 16> kFlagWords = {{
     {kPreserved, "preserved"},
     {kPinnedOutside, "pinned-outside"},
     {kPicksInput, "picks-input"},
+    {kRepeatable, "repeatable"},
 }};
 
 struct KindWord {
@@ -54,9 +55,10 @@ struct RoleWord {
   NodeRole role;
   std::string_view word;
 };
-inline constexpr std::array<RoleWord, 2> kRoleWords = {{
+inline constexpr std::array<RoleWord, 3> kRoleWords = {{
     {NodeRole::kSwapOut, "swap-out"},
     {NodeRole::kSwapIn, "swap-in"},
+    {NodeRole::kRecompute, "recompute"},
 }};
 
 // A number of a node with the word that sets it and the value it has when the word is left out.

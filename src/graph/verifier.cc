@@ -18,7 +18,7 @@
 namespace tflms {
 namespace {
 
-constexpr uint32_t kAllFlags = 2 * kPicksInput - 1;
+constexpr uint32_t kAllFlags = 2 * kRepeatable - 1;
 
 size_t Index(NodeId id) { return static_cast<size_t>(id); }
 
@@ -78,6 +78,16 @@ Status VerifyNumbers(const Graph& graph, const Node& node) {
   }
   if (!node.Has(kEnter) && !node.frame_name.empty()) {
     return Fault("L0", node, "names a loop frame but is no Enter");
+  }
+  const bool clone = node.role == NodeRole::kRecompute;
+  if (clone != (node.clone_of != kNoNode) || node.clone_of < kNoNode ||
+      node.clone_of >= graph.size()) {
+    return Fault("L0", node, "a recompute, and no other node, says which node it runs again");
+  }
+  if (clone && graph.node(node.clone_of).role != NodeRole::kOriginal) {
+    return Fault("L0", node,
+                 "runs " + Quoted(graph.node(node.clone_of).name) +
+                     " again, which is no node of the graph as it came");
   }
   if (node.sync_group < -1) return Fault("L0", node, "expected a sync group of at least -1");
   if (node.state_bytes < 0) return Fault("L0", node, "the size of its state is below 0");

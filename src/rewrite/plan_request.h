@@ -13,7 +13,8 @@ namespace tflms {
 
 // Every swap gap becomes one group of reading edges: those of the readers from the gap's return up
 // to the next gap's. A reader that gets the tensor under another name (an alias made after the
-// return) needs no edge of its own. The pinned order becomes serial_order.
+// return) needs no edge of its own. The pinned order becomes serial_order. Clones become the nodes
+// behind the graph's own (clone_wiring.h).
 SwapRequest RequestFromPlan(const Graph& graph, const GraphFacts& facts, const ProblemMap& map,
                             const Plan& plan, const Options& options, DeviceId host);
 

@@ -9,6 +9,7 @@
 
 #include "src/base/checked_math.h"
 #include "src/graph/loops.h"
+#include "src/rewrite/repeatable.h"
 
 namespace tflms {
 namespace {
@@ -30,6 +31,7 @@ class Builder {
     AddEdges();
     AddUses();
     AddReuse();
+    MarkRepeatable(graph_, facts_, filters_, problem_buffer_, &map_);
     CountReasons();
     return std::move(map_);
   }
@@ -149,6 +151,7 @@ class Builder {
       }
     }
     IncrementalOrder order(graph_, facts_.order);
+    auto& pairs = map_.problem.writes_after_reads;
     for (const auto& [state, writing] : writers) {
       const auto found = readers.find(state);
       if (found == readers.end()) continue;
@@ -156,9 +159,12 @@ class Builder {
         for (NodeId writer : writing) {
           if (reader == writer || !order.AddDataEdge(reader, writer)) continue;
           (*successors)[Index(reader)].push_back(writer);
+          pairs.emplace_back(reader, writer);
         }
       }
     }
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   }
 
   void AddUses() {

@@ -21,6 +21,11 @@ std::string SwapLines(const Report& report) {
   std::string text = Line("swapped tensors", std::to_string(report.swapped_tensors));
   text += Line("copied out, in", FormatBytes(report.swap_out_bytes) + ", " +
                                      FormatBytes(report.swap_in_bytes) + " a run");
+  if (report.recomputed_tensors > 0) {
+    text += Line("recomputed tensors", std::to_string(report.recomputed_tensors) + ", " +
+                                           FormatBytes(report.recompute_bytes) + " in " +
+                                           std::to_string(report.recompute_time_us) + " us a run");
+  }
   text += Line("order pinned", report.order_pinned ? "yes" : "no");
   text += Line("nodes, order edges", std::to_string(report.nodes_added) + " and " +
                                          std::to_string(report.control_edges_added) + " added");
@@ -126,6 +131,9 @@ std::string ReportToJson(const Report& report) {
       {"swapped_tensors", report.swapped_tensors},
       {"swap_out_bytes", report.swap_out_bytes},
       {"swap_in_bytes", report.swap_in_bytes},
+      {"recomputed_tensors", report.recomputed_tensors},
+      {"recompute_bytes", report.recompute_bytes},
+      {"recompute_time_us", report.recompute_time_us},
       {"unknown_size_tensors", report.unknown_size_tensors},
       {"compiled_nodes", report.compiled_nodes},
       {"order_pinned", report.order_pinned},
@@ -162,7 +170,8 @@ std::string PlanToJson(const Report& report) {
                                  {"budget_bytes", report.budget_bytes},
                                  {"persistent_bytes", report.persistent_bytes},
                                  {"timeline", nlohmann::ordered_json::array()},
-                                 {"swaps", nlohmann::ordered_json::array()}};
+                                 {"swaps", nlohmann::ordered_json::array()},
+                                 {"recomputes", nlohmann::ordered_json::array()}};
   for (const TimelinePoint& point : report.timeline) {
     json["timeline"].push_back({{"node", point.node},
                                 {"waiting_bytes", point.waiting_bytes},
@@ -177,6 +186,13 @@ std::string PlanToJson(const Report& report) {
                              {"sync", swap.sync},
                              {"trigger", swap.trigger},
                              {"back_for", swap.back_for}});
+  }
+  for (const RecomputeRecord& again : report.recomputes) {
+    json["recomputes"].push_back({{"node", again.node},
+                                  {"tensors", again.tensors},
+                                  {"size_bytes", again.size_bytes},
+                                  {"time_us", again.time_us},
+                                  {"at", again.at}});
   }
   return Dump(json);
 }

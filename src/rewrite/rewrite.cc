@@ -105,7 +105,10 @@ Result<int64_t> PeakAsItCame(const Problem& problem) {
 Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Plan& plan,
                   Graph* graph, Report* report) {
   const Graph before = *graph;
-  IncrementalOrder order(*graph, plan.order);
+  std::vector<NodeId> first_runs =
+      plan.order;  // clones join the order when rule recompute adds them
+  std::erase_if(first_runs, [&](NodeId id) { return id >= graph->size(); });
+  IncrementalOrder order(*graph, first_runs);
   RewriteState state;
   state.graph = graph;
   state.order = &order;
@@ -119,6 +122,11 @@ Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Pla
                     "rule " + std::string(rule.name) + ": " + effect.status().message());
     }
     report->rules.push_back({std::string(rule.name), effect->changes, effect->refused});
+    if (rule.name == "recompute" && effect->refused > 0) {
+      // The plan's memory relies on every clone, unlike on a swap's.
+      *graph = before;
+      return InternalError("rule recompute refuses what the plan runs again");
+    }
   }
   report->nodes_added = graph->size() - before.size();
   for (const Node& node : graph->nodes) report->control_edges_added += node.added_controls;
@@ -148,7 +156,11 @@ Status FinishUnchanged(const Options& options, Report* report) {
 }
 
 std::string RewrittenReason(const Plan& plan, const Report& report) {
-  if (!plan.swaps.empty()) return "tensors that are far from their next use leave the device";
+  const std::string far = "tensors that are far from their next use ";
+  if (!plan.clones.empty()) {
+    return far + (plan.swaps.empty() ? "are made again" : "leave the device or are made again");
+  }
+  if (!plan.swaps.empty()) return far + "leave the device";
   return report.peak_bytes_after <= report.budget_bytes
              ? "the order alone brings the peak under the budget"
              : "no tensor qualifies; the best order found is held, but stays above the budget";

@@ -62,9 +62,8 @@ std::vector<int32_t> SerialPlaces(const std::vector<NodeId>& serial_order, int32
 SwapPair FindPair(const Graph& graph, NodeId reader, int32_t slot) {
   if (reader < 0 || reader >= graph.size() || slot < 0) return {};
   const Node& node = graph.node(reader);
-  if (node.role != NodeRole::kOriginal || static_cast<size_t>(slot) >= node.inputs.size()) {
-    return {};
-  }
+  const bool operation = node.role == NodeRole::kOriginal || node.role == NodeRole::kRecompute;
+  if (!operation || static_cast<size_t>(slot) >= node.inputs.size()) return {};
   const NodeId in = node.inputs[static_cast<size_t>(slot)].node;
   if (graph.node(in).role != NodeRole::kSwapIn || graph.node(in).inputs.size() != 1) return {};
   const NodeId out = graph.node(in).inputs.front().node;
@@ -92,11 +91,28 @@ bool CameWithGraph(const RewriteState& state, NodeId id) {
   return id >= 0 && Index(id) < state.contexts->frame.size();
 }
 
+bool IsOperation(const RewriteState& state, NodeId id) {
+  if (id < 0 || id >= state.graph->size()) return false;
+  const NodeRole role = state.graph->node(id).role;
+  return role == NodeRole::kRecompute || (role == NodeRole::kOriginal && CameWithGraph(state, id));
+}
+
+bool RunsOnceAStep(const RewriteState& state, NodeId id) {
+  if (!CameWithGraph(state, id)) return state.graph->node(id).role == NodeRole::kRecompute;
+  return state.contexts->frame[Index(id)] == 0 && !state.contexts->conditional[Index(id)];
+}
+
+bool IsBranching(const Graph& graph, NodeId reader, int32_t slot) {
+  const Node& node = graph.node(reader);
+  const Input& in = node.inputs[static_cast<size_t>(slot)];
+  const bool predicate = node.Has(kSwitch) && static_cast<size_t>(slot) + 1 == node.inputs.size();
+  return predicate || node.Has(kMerge) || graph.node(in.node).Has(kSwitch);
+}
+
 bool TakesOrderEdges(const RewriteState& state, NodeId id) {
-  if (!CameWithGraph(state, id)) return false;
+  if (!IsOperation(state, id)) return false;
   const Node& node = state.graph->node(id);
-  return node.role == NodeRole::kOriginal && state.contexts->frame[Index(id)] == 0 &&
-         !state.contexts->conditional[Index(id)] && node.sync_group >= 0 &&
+  return RunsOnceAStep(state, id) && node.sync_group >= 0 &&
          !node.Has(kSource | kPinnedOutside | kCompiled | kControlFlowFlags);
 }
 
@@ -124,6 +140,22 @@ std::vector<bool> HaveControlEdges(const Graph& graph) {
     for (NodeId from : graph.node(id).control_inputs) have[Index(from)] = have[Index(id)] = true;
   }
   return have;
+}
+
+NameMaker::NameMaker(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.name.starts_with(kReservedPrefix)) taken_.insert(node.name);
+  }
+}
+
+std::string NameMaker::Make(std::string_view kind, std::string tensor_name) {
+  std::replace(tensor_name.begin(), tensor_name.end(), ':', '_');
+  const std::string base =
+      std::string(kReservedPrefix) + std::string(kind) + "/" + std::move(tensor_name);
+  int64_t& next = next_[base];
+  std::string name = base;
+  while (!taken_.insert(name).second) name = base + "_" + std::to_string(++next);
+  return name;
 }
 
 Status MergeNodes(const std::vector<NodeId>& keep, RewriteState* state) {

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the rules share: finding the pair of nodes on a swapped edge, the side condition of order
-// edges, and taking doubled nodes out again.
+// edges, names for new nodes, and taking doubled nodes out again.
 //
-//   u -> out -> in -> v        u, v nodes of the graph as it came; out: kSwapOut, in: kSwapIn
+//   u -> out -> in -> v        u, v operations; out: kSwapOut, in: kSwapIn
+//
+// Operations are the nodes of the graph as it came and their clones, not the swap nodes.
 
 #ifndef TFLMS_RULES_EDIT_H_
 #define TFLMS_RULES_EDIT_H_
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "src/graph/graph.h"
@@ -46,7 +52,17 @@ std::vector<SwapInReaders> ReadersBySwapIn(const SwapRequest& request, const Rew
 // True when the node came with the graph, that is, was not made by a rule in this rewriting.
 bool CameWithGraph(const RewriteState& state, NodeId id);
 
-// True when order edges may begin and end at the node: it is an original node outside loops and
+// True when the node came with the graph or is a clone, and no swap node.
+bool IsOperation(const RewriteState& state, NodeId id);
+
+// True when an operation runs once in every step: in the root frame, on no branch.
+bool RunsOnceAStep(const RewriteState& state, NodeId id);
+
+// True when data input `slot` of an operation belongs to a branch though both its ends run once in
+// every step, or tells branches apart: out of a Switch, into a Merge, a Switch's predicate.
+bool IsBranching(const Graph& graph, NodeId reader, int32_t slot);
+
+// True when order edges may begin and end at the node: it is an operation outside loops and
 // branches, has to be run to have a value, is no control flow and in no part that a compiler takes
 // over, and waits for nothing but its inputs.
 bool TakesOrderEdges(const RewriteState& state, NodeId id);
@@ -62,6 +78,17 @@ bool HasEdge(const Graph& graph, NodeId from, NodeId to);
 
 // For every node: has it a control edge in or out? O(V + E).
 std::vector<bool> HaveControlEdges(const Graph& graph);
+
+// Hands out names under the reserved prefix: "tflms/<kind>/<tensor>", then with "_1", "_2", ...
+class NameMaker {
+ public:
+  explicit NameMaker(const Graph& graph);
+  std::string Make(std::string_view kind, std::string tensor_name);
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int64_t> next_;  // by base: the last counter tried
+};
 
 // Replaces nodes made in this rewriting by others that do the same: every reader of a node `id`
 // with keep[id] != id reads keep[id] from now on, and the node is removed. `keep` has an entry for

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 
-#define TFLMS_RULES(rule)                                                                      \
-  rule(SwapRule) rule(FuseSwapOutsRule) rule(FuseSwapInsRule) rule(TriggerRule) rule(SyncRule) \
-      rule(SerialiseRule)
+#define TFLMS_RULES(rule)                                                         \
+  rule(RecomputeRule) rule(SwapRule) rule(FuseSwapOutsRule) rule(FuseSwapInsRule) \
+      rule(TriggerRule) rule(SyncRule) rule(SerialiseRule)
 
 namespace tflms {
 

@@ -7,6 +7,7 @@
 // What to swap is decided elsewhere and handed in as a SwapRequest in terms of nodes. Each rule
 // does its own formal step on the graph; together, in catalog order:
 //
+//   recompute       u -> v          =>  u' -> v, w -> c u'         u' runs u a second time
 //   swap            u -> v          =>  u -> out -> in -> v        one pair for each edge
 //   fuse-swap-outs  u -> out1,out2  =>  u -> out                   same output, one copy out
 //   fuse-swap-ins   out -> in1,in2  =>  out -> in                  near readers share a copy in
@@ -40,8 +41,25 @@ struct SwapEdge {
   NodeId sync_in = kNoNode;  // this node, before the reader, waits for the swap-in
 };
 
+// A node that is to run a second time. Clone i of a request is node `first_clone` + i.
+struct NodeClone {
+  NodeId source = kNoNode;
+  NodeId trigger = kNoNode;  // the clone waits for this node or earlier clone; kNoNode: for none
+  // By data input slot of the source: the earlier clone that is read there instead of its source;
+  // kNoNode, or no entry: what the source reads.
+  std::vector<NodeId> reads = {};
+};
+
+// A data input slot of a node of the graph that reads a clone from now on instead of its source.
+struct ClonedRead {
+  NodeId reader = kNoNode;
+  int32_t slot = 0;
+  NodeId clone = kNoNode;
+};
+
 enum class TriggerStrategy : uint8_t { kPlanned, kDirectOrder, kChainRule };
 
+// Edges and orders may name clones as they name the graph's own nodes.
 struct SwapRequest {
   std::vector<SwapEdge> edges;       // any order; no edge twice
   std::vector<NodeId> serial_order;  // consecutive pairs get an order edge; may be empty
@@ -50,13 +68,16 @@ struct SwapRequest {
   TriggerStrategy strategy = TriggerStrategy::kPlanned;
   int32_t lb = 1;      // trigger at least this many levels before the reader (>= 1)
   int32_t ub = 10000;  // and at most this many (>= lb)
+  std::vector<NodeClone> clones = {};
+  std::vector<ClonedRead> cloned_reads = {};  // no slot twice
+  NodeId first_clone = kNoNode;               // size of the graph that the request is for
 };
 
 // The graph under rewriting and what rules must keep in step with it.
 struct RewriteState {
   Graph* graph = nullptr;
   IncrementalOrder* order = nullptr;   // of `graph`, kept up to date by every rule
-  std::vector<int32_t> level;          // of the graph as it came; new nodes: see each rule
+  std::vector<int32_t> level;          // of the graph as it came and of its clones
   const Contexts* contexts = nullptr;  // of the graph as it came
 };
 

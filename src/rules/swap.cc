@@ -7,7 +7,7 @@
 // where id_h is Identity on the host: id_h after id_h is the identity, so v reads the same bits.
 // Side condition, each part checked here:
 //   action(u -> v) = read
-//   u and v came with the graph and are no swap nodes
+//   u and v came with the graph or are clones, and no swap nodes
 //   u and v are on the same accelerator
 //   u's output is in device memory; its buffer is neither persistent, nor a reference, nor written
 //     by a consumer; its dtype can be copied
@@ -25,8 +25,6 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "src/graph/buffers.h"
@@ -36,15 +34,9 @@
 namespace tflms {
 namespace {
 
-size_t Index(NodeId id) { return static_cast<size_t>(id); }
-
-bool RunsOnceAStep(const RewriteState& state, NodeId id) {
-  return state.contexts->frame[Index(id)] == 0 && !state.contexts->conditional[Index(id)];
-}
-
-// True when `edge` names a data input of a node that came with the graph.
+// True when `edge` names a data input of a node of the graph or of a clone.
 bool Exists(const RewriteState& state, const SwapEdge& edge) {
-  return CameWithGraph(state, edge.reader) && edge.slot >= 0 &&
+  return IsOperation(state, edge.reader) && edge.slot >= 0 &&
          static_cast<size_t>(edge.slot) < state.graph->node(edge.reader).inputs.size();
 }
 
@@ -55,51 +47,15 @@ bool BufferMayLeave(const Graph& graph, const BufferTable& buffers, const Input&
          !buffer.ref && !buffer.updated && IsCopyable(output.type.dtype);
 }
 
-// True when the edge belongs to a branch though both its ends run once in every step, or tells
-// branches apart.
-bool IsBranching(const Graph& graph, const SwapEdge& edge) {
-  const Node& reader = graph.node(edge.reader);
-  const Input& in = reader.inputs[static_cast<size_t>(edge.slot)];
-  const bool predicate =
-      reader.Has(kSwitch) && static_cast<size_t>(edge.slot) + 1 == reader.inputs.size();
-  return predicate || reader.Has(kMerge) || graph.node(in.node).Has(kSwitch);
-}
-
 // The side condition for an edge that exists and is not swapped yet.
 bool MaySwap(const RewriteState& state, const BufferTable& buffers, const SwapEdge& edge) {
   const Graph& graph = *state.graph;
   const Input& in = graph.node(edge.reader).inputs[static_cast<size_t>(edge.slot)];
-  return in.action == EdgeAction::kRead && CameWithGraph(state, in.node) &&
-         graph.node(in.node).role == NodeRole::kOriginal &&
-         graph.node(edge.reader).role == NodeRole::kOriginal &&
+  return in.action == EdgeAction::kRead && IsOperation(state, in.node) &&
          OnSameAccelerator(graph, in.node, edge.reader) && RunsOnceAStep(state, in.node) &&
-         RunsOnceAStep(state, edge.reader) && !IsBranching(graph, edge) &&
+         RunsOnceAStep(state, edge.reader) && !IsBranching(graph, edge.reader, edge.slot) &&
          BufferMayLeave(graph, buffers, in);
 }
-
-// Hands out names under the reserved prefix: "tflms/<kind>/<tensor>", then with "_1", "_2", ...
-class NameMaker {
- public:
-  explicit NameMaker(const Graph& graph) {
-    for (const Node& node : graph.nodes) {
-      if (node.name.starts_with(kReservedPrefix)) taken_.insert(node.name);
-    }
-  }
-
-  std::string Make(std::string_view kind, std::string tensor_name) {
-    std::replace(tensor_name.begin(), tensor_name.end(), ':', '_');
-    const std::string base =
-        std::string(kReservedPrefix) + std::string(kind) + "/" + std::move(tensor_name);
-    int64_t& next = next_[base];
-    std::string name = base;
-    while (!taken_.insert(name).second) name = base + "_" + std::to_string(++next);
-    return name;
-  }
-
- private:
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int64_t> next_;  // by base: the last counter tried
-};
 
 NodeId AddIdentity(std::string name, NodeRole role, DeviceId host, const Input& in, Graph* graph) {
   Node node;

@@ -6,8 +6,8 @@
 //
 // for each requested edge u -> v with a sync node x or y, out and in being the swap-out and swap-in
 // on that edge, made in this rewriting. Side condition:
-//   x and y came with the graph, are on u's accelerator, and take order edges (root frame, on no
-//   branch, no source, no control flow, nothing that blocks)
+//   x and y are operations (no swap nodes) on u's accelerator that take order edges (root frame, on
+//   no branch, no source, no control flow, nothing that blocks)
 //   where the serial order has both, u stands before x, and before y
 //   no path x ~> out; no path y ~> in
 // An edge that is there already is neither a change nor refused.

@@ -6,8 +6,8 @@
 //
 // for each swap-in made in this rewriting on the requested edges; v is its earliest reader. Side
 // condition on w:
-//   w came with the graph, is on v's accelerator, and always runs when v does (root frame, on no
-//   branch); it takes order edges (no source, no control flow, nothing that blocks)
+//   w is an operation (no swap node) on v's accelerator and always runs when v does (root frame, on
+//   no branch); it takes order edges (no source, no control flow, nothing that blocks)
 //   w does not run at the start of the step: reading a variable holds nothing back, unless the
 //   serial order holds the read
 //   where the serial order has both, w stands before every reader of the swap-in

@@ -12,15 +12,15 @@
 namespace tflms {
 namespace {
 
-// The node of the graph as it came that a value read from `from` was computed by: `from` itself,
+// The operation that a value read from `from` was computed by: `from` itself,
 // or, behind a swap pair, the node in front of it. kNoNode when there is none.
 NodeId Origin(const RewriteState& state, NodeId from) {
   const Graph& graph = *state.graph;
-  while (graph.node(from).role != NodeRole::kOriginal) {
+  while (!IsOperation(state, from)) {
     if (graph.node(from).inputs.empty()) return kNoNode;
     from = graph.node(from).inputs.front().node;
   }
-  return CameWithGraph(state, from) ? from : kNoNode;
+  return from;
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ NodeId TriggerSearch::ChainRule(NodeId reader, LevelWindow window,
     for (const Input& input : graph.node(at).inputs) {
       ++edges;
       const NodeId from = input.node;
-      if (!CameWithGraph(state_, from) || graph.node(from).role != NodeRole::kOriginal) continue;
+      if (!IsOperation(state_, from)) continue;
       if (graph.node(from).Has(kSource) || IsBackEdge(graph, from, at)) continue;
       const bool higher = next == kNoNode || Level(from) > Level(next) ||
                           (Level(from) == Level(next) && from < next);

@@ -37,6 +37,7 @@ class Exporter {
   Status WriteImported(NodeId id, std::string_view field, std::string_view node_def);
   Status WriteNewNodes();
   Status WriteNewNode(const Node& node);
+  Status WriteClone(const Node& node);
 
   OldInputs ReadOldInputs(std::string_view node_def) const;
   bool SameData(const Node& node, const OldInputs& old) const;
@@ -165,6 +166,19 @@ void AddAttr(std::string_view key, const std::string& value, std::string* body) 
   entry.add_message(field::kMapValue, value);
 }
 
+void AddBoolAttr(std::string_view key, bool flag, std::string* body) {
+  std::string value;
+  protozero::pbf_writer(value).add_bool(field::kAttrBool, flag);
+  AddAttr(key, value, body);
+}
+
+void AddStringAttr(std::string_view key, std::string_view text, std::string* body) {
+  std::string value;
+  protozero::pbf_writer attr(value);
+  AddBytes(field::kAttrString, text, &attr);
+  AddAttr(key, value, body);
+}
+
 std::string StringListValue(const std::vector<std::string_view>& strings) {
   std::string value;
   protozero::pbf_writer attr(value);
@@ -174,14 +188,15 @@ std::string StringListValue(const std::vector<std::string_view>& strings) {
   return value;
 }
 
-bool IsAddedControlsAttr(const FieldReader& fields) {
-  if (fields.tag() != field::kNodeAttr) return false;
+// The name of the attribute that the field holds; "" for other fields.
+std::string_view AttrKey(const FieldReader& fields) {
   std::string_view key;
+  if (fields.tag() != field::kNodeAttr) return key;
   FieldReader entry(fields.Bytes());
   while (entry.Next()) {
     if (entry.tag() == field::kMapKey) key = entry.Bytes();
   }
-  return key == kAddedControlsAttr;
+  return key;
 }
 
 // The NodeDef with other inputs and, unless `added` is null, another list of added controls. All
@@ -206,7 +221,7 @@ std::string ReplaceInputs(std::string_view node_def, const std::vector<std::stri
     if (inputs_due && fields.tag() >= field::kNodeInput) write_inputs();
     if (list_due && fields.tag() > field::kNodeAttr) write_list();
     if (fields.tag() == field::kNodeInput) continue;
-    if (added != nullptr && IsAddedControlsAttr(fields)) continue;
+    if (added != nullptr && AttrKey(fields) == kAddedControlsAttr) continue;
     body.append(fields.raw());
   }
   if (inputs_due) write_inputs();
@@ -237,7 +252,40 @@ Status Exporter::WriteImported(NodeId id, std::string_view field, std::string_vi
   return {};
 }
 
+// A clone is its source's NodeDef as it came, name and inputs aside, with its role behind it.
+Status Exporter::WriteClone(const Node& node) {
+  const bool has_source =
+      node.clone_of >= 0 && node.clone_of < graph_.size() && node.name.starts_with(kReservedPrefix);
+  const int64_t cookie = has_source ? graph_.node(node.clone_of).cookie : -1;
+  if (cookie < 0 || cookie >= static_cast<int64_t>(import_.node_defs.size())) {
+    return InternalError("clone " + Quoted(node.name) + " is of no imported node");
+  }
+  std::string body;
+  protozero::pbf_writer writer(body);
+  writer.add_string(field::kNodeName, node.name);
+  bool inputs_due = true;
+  const auto write_inputs = [&] {
+    for (const std::string& text : NewInputs(node, {})) writer.add_string(field::kNodeInput, text);
+    inputs_due = false;
+  };
+  FieldReader fields(import_.node_defs[static_cast<size_t>(cookie)]);
+  while (fields.Next()) {
+    if (inputs_due && fields.tag() > field::kNodeInput) write_inputs();
+    if (fields.tag() == field::kNodeName || fields.tag() == field::kNodeInput) continue;
+    const std::string_view key = AttrKey(fields);
+    if (key == kAddedControlsAttr || key == kDoNotRemoveAttr) continue;
+    body.append(fields.raw());
+  }
+  if (inputs_due) write_inputs();
+  AddBoolAttr(kDoNotRemoveAttr, true, &body);
+  AddStringAttr(kRoleAttr, "recompute", &body);
+  AddStringAttr(kCloneOfAttr, graph_.node(node.clone_of).name, &body);
+  protozero::pbf_writer(*out_).add_message(field::kGraphNode, body);
+  return {};
+}
+
 Status Exporter::WriteNewNode(const Node& node) {
+  if (node.role == NodeRole::kRecompute) return WriteClone(node);
   const bool has_role = node.role != NodeRole::kOriginal && node.name.starts_with(kReservedPrefix);
   if (!has_role || node.inputs.size() != 1 || node.outputs.size() != 1 ||
       node.device == kNoDevice) {
@@ -255,13 +303,8 @@ Status Exporter::WriteNewNode(const Node& node) {
   std::string value;
   protozero::pbf_writer(value).add_enum(field::kAttrType, dtype);
   AddAttr("T", value, &body);
-  value.clear();
-  protozero::pbf_writer(value).add_bool(field::kAttrBool, true);
-  AddAttr(kDoNotRemoveAttr, value, &body);
-  value.clear();
-  protozero::pbf_writer(value).add_bytes(field::kAttrString,
-                                         node.role == NodeRole::kSwapOut ? "swap-out" : "swap-in");
-  AddAttr(kRoleAttr, value, &body);
+  AddBoolAttr(kDoNotRemoveAttr, true, &body);
+  AddStringAttr(kRoleAttr, node.role == NodeRole::kSwapOut ? "swap-out" : "swap-in", &body);
   protozero::pbf_writer(*out_).add_message(field::kGraphNode, body);
   return {};
 }

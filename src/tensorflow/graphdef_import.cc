@@ -45,10 +45,12 @@ class Importer {
     output_count_known_.assign(n, false);
     seen_by_.assign(n, kNoNode);
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportName));
+    TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportSource));
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportOutputs));
     TFLMS_RETURN_IF_ERROR(ForEachNode(&Importer::ImportInputs));
     ResolveSymbols(context_.batch_size, &result_.graph);
     ApplyOpTable(raw_, &result_.graph);
+    CopyFactsOfSources();
     KeepIdleNodesOut(context_.fetched, &result_.graph);
     const Result<std::vector<NodeId>> order = TopologicalOrder(result_.graph);
     if (!order.ok()) return InvalidArgument(order.status().message());
@@ -84,6 +86,8 @@ class Importer {
 
   Status ImportName(NodeId id);
   Status ImportRole(NodeId id);
+  Status ImportSource(NodeId id);
+  void CopyFactsOfSources();
   Status ImportOutputs(NodeId id);
   void ImportShapes(AttrList attrs, std::vector<OutputInfo>* outputs);
   Status ClaimOutputs(size_t count);
@@ -133,11 +137,40 @@ Status Importer::ImportRole(NodeId id) {
     to.role = NodeRole::kSwapOut;
   } else if (to.op == "Identity" && role == "swap-in") {
     to.role = NodeRole::kSwapIn;
+  } else if (role == "recompute") {
+    to.role = NodeRole::kRecompute;
   } else {
     return InvalidArgument("name begins with the reserved prefix " + Quoted(kReservedPrefix) +
                            " but the node was not made by tflms: rename it");
   }
   return {};
+}
+
+// The node that a clone runs again.
+Status Importer::ImportSource(NodeId id) {
+  Node& to = node(id);
+  if (to.role != NodeRole::kRecompute) return {};
+  const std::optional<std::string_view> name = StringAttr(raw_.AttrsOf(raw(id)), kCloneOfAttr);
+  if (!name) return InvalidArgument("runs an operation again but does not say which");
+  const auto found = by_name_.find(*name);
+  if (found == by_name_.end()) {
+    return InvalidArgument("runs " + Quoted(*name) + " again, which is not in the graph");
+  }
+  const Node& source = node(found->second);
+  if (source.role != NodeRole::kOriginal || source.op != to.op || source.device != to.device) {
+    return InvalidArgument("runs " + Quoted(*name) + " again, which is another operation");
+  }
+  to.clone_of = found->second;
+  return {};
+}
+
+// What is known of a source is known of its clones: they make the same values.
+void Importer::CopyFactsOfSources() {
+  for (Node& to : result_.graph.nodes) {
+    if (to.role != NodeRole::kRecompute) continue;
+    const Node& source = node(to.clone_of);
+    if (source.inputs.size() == to.inputs.size()) to.outputs = source.outputs;
+  }
 }
 
 Status Importer::ClaimOutputs(size_t count) {
@@ -237,7 +270,8 @@ Status Importer::ImportInputs(NodeId id) {
     if (seen_by != id) to.control_inputs.push_back(found->second);
     seen_by = id;
   }
-  if (to.role != NodeRole::kOriginal && to.inputs.size() != 1) {
+  const bool swaps = to.role == NodeRole::kSwapOut || to.role == NodeRole::kSwapIn;
+  if (swaps && to.inputs.size() != 1) {
     return InvalidArgument("a swap node must read one tensor, this one reads " +
                            std::to_string(to.inputs.size()));
   }

@@ -3,8 +3,9 @@
 // What TensorFlow's operations mean, as data: flags, output types, where outputs live, which
 // buffers they share, what persists.
 //
-// Two tables stand behind it: op_signatures.inc, made from TensorFlow's op registry (outputs,
-// references, stateful or not), and the rows of op_table.cc, which say what the registry does not.
+// Three tables stand behind it: op_signatures.inc, made from TensorFlow's op registry (outputs,
+// references, stateful or not), the rows of op_table.cc, which say what the registry does not, and
+// the list of op_repeatable.cc.
 // Where a fact is not certain the answer is the one that keeps the predicted peak high and the
 // tensor where it is. An operation in neither table is taken to have side effects.
 
@@ -56,6 +57,9 @@ inline constexpr uint8_t kAllHost = 0xFF;
 
 // What the table says about an operation, by row, family or signature; never fails.
 OpFacts FindFacts(std::string_view op);
+
+// True when an operation may run a second time (op_repeatable.cc): pure, the same bits again.
+bool IsRepeatableOp(std::string_view op);
 
 // Output types by the operation's signature and attributes, with unknown shapes; kInvalid where the
 // type's attribute is missing. Nothing when the operation is unknown or the number of outputs is.

@@ -162,7 +162,7 @@ TEST(PluginCApi, TablesHaveWhatTheHeaderPromises) {
       EXPECT_TRUE(row.contains(key)) << row;
     }
   }
-  EXPECT_EQ(Take(api->rule_table())[0].at("name"), "swap");
+  EXPECT_EQ(Take(api->rule_table())[0].at("name"), "recompute");
   EXPECT_FALSE(Take(api->planner_table()).empty());
 }
 

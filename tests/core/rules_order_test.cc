@@ -230,7 +230,7 @@ TEST(RuleCatalog, RunsInTheOrderOfTheFormalStatement) {
   Names names;
   for (const RuleEntry& entry : RuleCatalog()) names.emplace_back(entry.name);
   EXPECT_EQ(names,
-            (Names{"swap", "fuse-swap-outs", "fuse-swap-ins", "trigger", "sync", "serialise"}));
+            (Names{"recompute", "swap", "fuse-swap-outs", "fuse-swap-ins", "trigger", "sync", "serialise"}));
 }
 
 TEST(RuleCatalog, EveryRuleSaysWhatItDoes) {

@@ -2,6 +2,9 @@
 //
 // Text command `rule`: applies rewriting rules to a graph and checks the laws on the way.
 
+#include <algorithm>
+#include <utility>
+
 #include "src/base/text.h"
 #include "src/graph/laws.h"
 #include "src/graph/topology.h"
@@ -29,13 +32,20 @@ Result<int32_t> SmallNumber(std::string_view text) {
   return static_cast<int32_t>(*value);
 }
 
+// A node's name, or +N for clone N of the request.
+Result<NodeId> NodeOrClone(const Graph& graph, std::string_view text) {
+  if (!text.starts_with('+')) return NodeNamed(graph, text);
+  TFLMS_ASSIGN_OR_RETURN(const int32_t number, SmallNumber(text.substr(1)));
+  return graph.size() + number;
+}
+
 // READER:SLOT[/GROUP]
 Status ReadPlace(const Graph& graph, std::string_view text, SwapEdge* edge) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {
     return InvalidArgument("edge=: expected READER:SLOT[/GROUP], found " + Quoted(text));
   }
-  TFLMS_ASSIGN_OR_RETURN(edge->reader, NodeNamed(graph, text.substr(0, colon)));
+  TFLMS_ASSIGN_OR_RETURN(edge->reader, NodeOrClone(graph, text.substr(0, colon)));
   std::string_view slot = text.substr(colon + 1);
   const size_t slash = slot.find('/');
   if (slash != std::string_view::npos) {
@@ -55,14 +65,48 @@ Result<SwapEdge> ReadEdge(const Graph& graph, std::string_view text) {
   for (size_t i = 1; i < parts.size(); ++i) {
     const std::string_view part = parts[i];
     if (part.starts_with("trigger=")) {
-      TFLMS_ASSIGN_OR_RETURN(edge.trigger, NodeNamed(graph, part.substr(8)));
+      TFLMS_ASSIGN_OR_RETURN(edge.trigger, NodeOrClone(graph, part.substr(8)));
     } else if (part.starts_with("sync=")) {
-      TFLMS_ASSIGN_OR_RETURN(edge.sync, NodeNamed(graph, part.substr(5)));
+      TFLMS_ASSIGN_OR_RETURN(edge.sync, NodeOrClone(graph, part.substr(5)));
     } else {
       return InvalidArgument("edge=: expected trigger= or sync=, found " + Quoted(part));
     }
   }
   return edge;
+}
+
+// SOURCE[,trigger=NODE][,SLOT=CLONE]...
+Result<NodeClone> ReadClone(const Graph& graph, std::string_view text) {
+  NodeClone clone;
+  const std::vector<std::string> parts = SplitAtCommas(text);
+  if (parts.empty()) return InvalidArgument("clone=: expected the name of a node");
+  TFLMS_ASSIGN_OR_RETURN(clone.source, NodeNamed(graph, parts.front()));
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const std::string_view part = parts[i];
+    const size_t equals = part.find('=');
+    if (equals == std::string_view::npos) return InvalidArgument("clone=: expected SLOT=CLONE");
+    TFLMS_ASSIGN_OR_RETURN(const NodeId node, NodeOrClone(graph, part.substr(equals + 1)));
+    if (part.starts_with("trigger=")) {
+      clone.trigger = node;
+      continue;
+    }
+    TFLMS_ASSIGN_OR_RETURN(const int32_t slot, SmallNumber(part.substr(0, equals)));
+    if (slot < 0) return InvalidArgument("clone=: expected a slot of at least 0");
+    clone.reads.resize(std::max(clone.reads.size(), static_cast<size_t>(slot) + 1), kNoNode);
+    clone.reads[static_cast<size_t>(slot)] = node;
+  }
+  return clone;
+}
+
+// READER:SLOT,CLONE
+Result<ClonedRead> ReadClonedRead(const Graph& graph, std::string_view text) {
+  const std::vector<std::string> parts = SplitAtCommas(text);
+  if (parts.size() != 2) return InvalidArgument("read=: expected READER:SLOT,CLONE");
+  SwapEdge place;
+  TFLMS_RETURN_IF_ERROR(ReadPlace(graph, parts[0], &place));
+  ClonedRead read{place.reader, place.slot, kNoNode};
+  TFLMS_ASSIGN_OR_RETURN(read.clone, NodeOrClone(graph, parts[1]));
+  return read;
 }
 
 Result<DeviceId> HostOf(const Graph& graph) {
@@ -86,8 +130,17 @@ Result<SwapRequest> ReadRequest(const Graph& graph, RunArgs* args) {
     TFLMS_ASSIGN_OR_RETURN(const SwapEdge edge, ReadEdge(graph, text));
     request.edges.push_back(edge);
   }
+  request.first_clone = graph.size();
+  for (const std::string& text : args->TakeAll("clone")) {
+    TFLMS_ASSIGN_OR_RETURN(NodeClone clone, ReadClone(graph, text));
+    request.clones.push_back(std::move(clone));
+  }
+  for (const std::string& text : args->TakeAll("read")) {
+    TFLMS_ASSIGN_OR_RETURN(const ClonedRead read, ReadClonedRead(graph, text));
+    request.cloned_reads.push_back(read);
+  }
   for (const std::string& name : SplitAtCommas(args->Take("serial"))) {
-    TFLMS_ASSIGN_OR_RETURN(const NodeId id, NodeNamed(graph, name));
+    TFLMS_ASSIGN_OR_RETURN(const NodeId id, NodeOrClone(graph, name));
     request.serial_order.push_back(id);
   }
   TFLMS_ASSIGN_OR_RETURN(request.fuse_gap, SmallNumber(args->Take("fuse-gap", "-1")));
