@@ -3,7 +3,8 @@
 // Capuchin: swap while copies hide behind compute, then the cheaper of swapping and recomputing.
 //
 //   free time(gap) = (time of the next access - copy in) - (time of the last access + copy out)
-//                    - the copies in, chosen before, that come back earlier
+//                    and not more than the lanes have left: the copies in between the peak and
+//                    each use, and the copies out before the peak, must fit between them
 //   at the peak, until enough bytes are saved:
 //     1. gaps by falling free time, as long as it is not negative: swap, the copy in begins when
 //        the last op ends that leaves it its time
@@ -17,6 +18,7 @@
 // Cost: O(rounds x (ops + accesses)).
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -87,18 +89,40 @@ class Capuchin {
     return static_cast<int32_t>(steps_.op.size()) - 1;
   }
 
-  Candidate Judge(const Gap& gap) const {
-    const int64_t bytes = Bytes(gap);
-    int64_t queue = 0;
+  // What of the time from `peak` to its next use is left of the copies in of the swaps chosen
+  // before and of `gap`, for the use that has least left; and the same for copies out before the
+  // peak.
+  int64_t LaneRoom(const Gap& gap, int32_t peak) const {
+    std::vector<Gap> backs = {gap};
     for (const Gap& other : swapped_) {
-      if (other.back_step <= gap.back_step && other.back_step > gap.leave_step) {
-        queue += CopyMicros(Bytes(other), options_.machine.in_bytes_per_us);
-      }
+      if (other.leave_step < peak && peak < other.back_step) backs.push_back(other);
     }
+    std::vector<Gap> leaves = backs;
+    std::sort(backs.begin(), backs.end(),
+              [](const Gap& x, const Gap& y) { return x.back_step < y.back_step; });
+    std::sort(leaves.begin(), leaves.end(),
+              [](const Gap& x, const Gap& y) { return x.leave_step > y.leave_step; });
+    int64_t room = std::numeric_limits<int64_t>::max(), in = 0, out = 0;
+    for (const Gap& each : backs) {
+      in += CopyMicros(Bytes(each), options_.machine.in_bytes_per_us);
+      if (each.back_step < gap.back_step) continue;
+      room = std::min(room, StartOf(each.back_step) - StartOf(peak) - in);
+    }
+    for (const Gap& each : leaves) {
+      out += CopyMicros(Bytes(each), options_.machine.out_bytes_per_us);
+      if (each.leave_step > gap.leave_step) continue;
+      room = std::min(room, StartOf(peak) - EndOf(each.leave_step) - out);
+    }
+    return room;
+  }
+
+  Candidate Judge(const Gap& gap, int32_t peak) const {
+    const int64_t bytes = Bytes(gap);
     Candidate candidate{gap, 0, -1};
-    candidate.free_us = StartOf(gap.back_step) - EndOf(gap.leave_step) - queue -
+    candidate.free_us = StartOf(gap.back_step) - EndOf(gap.leave_step) -
                         CopyMicros(bytes, options_.machine.in_bytes_per_us) -
                         CopyMicros(bytes, options_.machine.out_bytes_per_us);
+    candidate.free_us = std::min(candidate.free_us, LaneRoom(gap, peak));
     std::set<OpId> runs;
     if (Closure(gap.buffer, gap.back_step, &runs)) {
       candidate.recompute_us = 0;
@@ -137,7 +161,7 @@ class Capuchin {
     for (size_t i = 0; i < gaps_.size(); ++i) {
       const Gap& gap = gaps_[i];
       const bool around = gap.leave_step < peak && peak < gap.back_step && gap.distance() >= 2;
-      if (around && !decided_[i]) candidates.push_back({Judge(gap), i});
+      if (around && !decided_[i]) candidates.push_back({Judge(gap, peak), i});
     }
     std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
       return a.first.free_us > b.first.free_us;
@@ -151,7 +175,7 @@ class Capuchin {
     };
     for (const auto& [candidate, i] : candidates) {
       if (missing <= 0) return any;
-      if (Judge(candidate.gap).free_us >= 0) take(candidate, i, false);
+      if (Judge(candidate.gap, peak).free_us >= 0) take(candidate, i, false);
     }
     std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
       return static_cast<double>(a.first.cost_us()) / static_cast<double>(Bytes(a.first.gap)) <
@@ -160,7 +184,7 @@ class Capuchin {
     for (const auto& [candidate, i] : candidates) {
       if (missing <= 0) break;
       if (decided_[i]) continue;
-      const Candidate now = Judge(candidate.gap);
+      const Candidate now = Judge(candidate.gap, peak);
       take(now, i, now.recompute_us >= 0 && now.recompute_us < -now.free_us);
     }
     return any;
