@@ -32,7 +32,7 @@ struct Options {
   double safety = 0.95;      // part of the budget that plans may fill
 
   // What to swap.
-  std::string planner = "level-distance";
+  std::string planner = "joint";
   int64_t swapout_threshold = -1;
   int64_t swapin_groupby = -1;
   int64_t swapin_ahead = -1;

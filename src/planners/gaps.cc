@@ -40,14 +40,28 @@ class Relaxer {
     }
   }
 
-  void TriggerEarlier(int32_t max_ahead) {
+  void TriggersEarlier(int32_t max_ahead) {
     for (size_t i = plan_->swaps.size(); i-- > 0;) {
-      if (!keep_[i]) continue;
+      TriggerEarlier(i, Step(plan_->swaps[i].back_for) - max_ahead);
+    }
+  }
+
+  // As far as the limits say, the first to return first.
+  void TriggersEarlier(const std::vector<RelaxLimit>& limits) {
+    std::vector<size_t> by_return(plan_->swaps.size());
+    std::iota(by_return.begin(), by_return.end(), size_t{0});
+    std::stable_sort(by_return.begin(), by_return.end(), [&](size_t a, size_t b) {
+      return Step(plan_->swaps[a].back_for) < Step(plan_->swaps[b].back_for);
+    });
+    for (size_t i : by_return) TriggerEarlier(i, limits[i].earliest_trigger);
+  }
+
+  void TriggerEarlier(size_t i, int32_t earliest) {
+    if (keep_[i]) {
       SwapGap& swap = plan_->swaps[i];
-      const int32_t back = Step(swap.back_for);
       const int32_t limit = swap.sync != kNoOp ? Step(swap.sync) : Step(swap.leave_after);
       int32_t trigger = Step(swap.trigger);
-      while (trigger - 1 >= limit && trigger - 1 >= back - max_ahead) {
+      while (trigger - 1 >= limit && trigger - 1 >= earliest) {
         // Back one step earlier: it is there while the present trigger op runs as well.
         const int32_t from = PositionOfStep(trigger - 1) + 1, to = PositionOfStep(trigger);
         if (!TryStay({from, to, from, to}, Bytes(i))) break;
@@ -57,11 +71,13 @@ class Relaxer {
     }
   }
 
-  void SyncLater() {
+  // `limits` may be empty: as far as there is room.
+  void SyncsLater(const std::vector<RelaxLimit>& limits) {
     for (size_t i = 0; i < plan_->swaps.size(); ++i) {
       if (!keep_[i] || plan_->swaps[i].sync == kNoOp) continue;
       SwapGap& swap = plan_->swaps[i];
-      const int32_t trigger = Step(swap.trigger);
+      int32_t trigger = Step(swap.trigger);
+      if (!limits.empty()) trigger = std::min(trigger, limits[i].latest_sync);
       int32_t sync = Step(swap.sync);
       while (sync < trigger) {
         const int32_t from = PositionOfStep(sync), next = PositionOfStep(sync + 1);
@@ -189,8 +205,17 @@ void RelaxPlan(const Problem& problem, const Steps& steps, int64_t budget_bytes,
                Plan* plan) {
   Relaxer relaxer(problem, steps, budget_bytes, plan);
   relaxer.DropWhatCanStay();
-  relaxer.TriggerEarlier(max_ahead);
-  relaxer.SyncLater();
+  relaxer.TriggersEarlier(max_ahead);
+  relaxer.SyncsLater({});
+  relaxer.RemoveDropped();
+}
+
+void RelaxPlanTo(const Problem& problem, const Steps& steps, int64_t budget_bytes,
+                 const std::vector<RelaxLimit>& limits, Plan* plan) {
+  Relaxer relaxer(problem, steps, budget_bytes, plan);
+  relaxer.DropWhatCanStay();
+  relaxer.SyncsLater(limits);
+  relaxer.TriggersEarlier(limits);
   relaxer.RemoveDropped();
 }
 

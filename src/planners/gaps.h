@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/sim/problem.h"
+#include "src/sim/simulator.h"
 
 namespace tflms {
 
@@ -41,11 +42,27 @@ std::vector<Gap> FindGaps(const Problem& problem, const Steps& steps, int64_t mi
 // before its use, but not before that. False when the gap is too short for that.
 bool PlaceGap(const Gap& gap, const Steps& steps, int32_t ahead, bool synchronise, SwapGap* placed);
 
+// How far a swap may be relaxed, by steps.
+struct RelaxLimit {
+  int32_t earliest_trigger = 0;
+  int32_t latest_sync = 0;
+};
+
 // Makes a plan that fits cheaper without making it unfit: drops swaps whose buffer can stay
 // (shortest gaps first), then moves triggers earlier (at most `max_ahead` steps ahead) and sync ops
 // later, wherever memory stays within `budget_bytes`. O(sum of gap lengths).
 void RelaxPlan(const Problem& problem, const Steps& steps, int64_t budget_bytes, int32_t max_ahead,
                Plan* plan);
+
+// The same with a limit for each of plan->swaps; those that return first are moved first.
+void RelaxPlanTo(const Problem& problem, const Steps& steps, int64_t budget_bytes,
+                 const std::vector<RelaxLimit>& limits, Plan* plan);
+
+// The limits at which copies hide: a swap-in need not start before the lane asks for it, serving
+// backwards from the last use; a swap-out need not be waited for after its end, first in, first
+// out. The clock is that of a run without waiting. O(ops + swaps log).
+std::vector<RelaxLimit> HidingLimits(const Problem& problem, const Steps& steps,
+                                     const Machine& machine, const Plan& plan);
 
 }  // namespace tflms
 

@@ -134,9 +134,8 @@ void Ledger::SwapAway(BufferId id, Key leave, Window window) {
   Line& line = Touch(id).first;
   EndSwap(id, leave);
   const Away away{leave, window};
-  const auto at =
-      std::lower_bound(line.away.begin(), line.away.end(), away,
-                       [](const Away& a, const Away& b) { return a.leave < b.leave; });
+  const auto at = std::lower_bound(line.away.begin(), line.away.end(), away,
+                                   [](const Away& a, const Away& b) { return a.leave < b.leave; });
   line.away.insert(at, away);
 }
 
@@ -218,10 +217,12 @@ void Ledger::CollectDeltas() {
   deltas_.clear();
   for (const Saved& saved : saved_) {
     const int64_t bytes = problem_.buffers[Index(saved.id)].size_bytes;
-    ForEachStay(saved.id, saved.ledger,
-                [&](int32_t from, int32_t to) { deltas_.push_back({from, to, -bytes}); });
-    ForEachStay(saved.id, buffers_[Index(saved.id)],
-                [&](int32_t from, int32_t to) { deltas_.push_back({from, to, bytes}); });
+    ForEachStay(saved.id, saved.ledger, [&](int32_t from, int32_t to) {
+      deltas_.push_back({from, to, -bytes});
+    });
+    ForEachStay(saved.id, buffers_[Index(saved.id)], [&](int32_t from, int32_t to) {
+      deltas_.push_back({from, to, bytes});
+    });
   }
 }
 

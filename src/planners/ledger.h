@@ -8,8 +8,8 @@
 //
 //   key(op at position p) = 2p + 1        key(clone with slot p) = 2p
 //
-// A buffer is accessed by ops and by clones that read it. Of a buffer that is made again, what comes
-// at or behind the slot reads the clone's output instead. An op has at most one clone.
+// A buffer is accessed by ops and by clones that read it. Of a buffer that is made again, what
+// comes at or behind the slot reads the clone's output instead. An op has at most one clone.
 //
 // Recomputing buffer b for its first access behind a gap, at slot q (closure):
 //   need(v, q): clone of v at min(q, slot it has); for each buffer x that v reads
@@ -19,8 +19,8 @@
 // so that a chain costs what really has to run again, and what is cloned already costs nothing.
 //
 // Changes are made in transactions: Begin, changes, then Excess... to see what they are worth, and
-// Commit or Rollback. Cost of a change: O(accesses of the buffers touched); of its worth: O(positions
-// between the first and the last that it changes).
+// Commit or Rollback. Cost of a change: O(accesses of the buffers touched); of its worth:
+// O(positions between the first and the last that it changes).
 
 #ifndef TFLMS_PLANNERS_LEDGER_H_
 #define TFLMS_PLANNERS_LEDGER_H_
@@ -70,8 +70,8 @@ struct Line {
 };
 
 struct BufferLedger {
-  Line first;           // the first run
-  Line again;           // the clone's; empty when it is not made again
+  Line first;            // the first run
+  Line again;            // the clone's; empty when it is not made again
   bool dropped = false;  // the first run's memory ends before the slot
 };
 

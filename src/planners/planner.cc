@@ -6,12 +6,15 @@
 
 #include <array>
 
+#include "src/planners/joint.h"
 #include "src/planners/level_distance.h"
 
 namespace tflms {
 namespace {
 
-constexpr std::array<PlannerEntry, 1> kPlanners = {{
+constexpr std::array<PlannerEntry, 2> kPlanners = {{
+    {"joint", "swaps and recomputations chosen together by the time they add, the order pinned",
+     &PlanJoint},
     {"level-distance",
      "swap what is far in levels, bring it back a set number of levels ahead, pin the order",
      &PlanLevelDistance},
