@@ -5,6 +5,7 @@
 #include "src/planners/assemble.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -33,21 +34,28 @@ class Assembler {
   }
 
  private:
+  struct Placed {
+    int32_t position;  // runs before the op there
+    int32_t source;    // position of the op it is a clone of
+    Key slot;
+    friend auto operator<=>(const Placed&, const Placed&) = default;
+  };
+
   void PlaceClones() {
-    clone_.assign(problem_.ops.size(), -1);
-    std::vector<std::pair<int32_t, int32_t>> clones;  // (slot, position of the source)
+    std::vector<Placed> clones;
     for (size_t op = 0; op < problem_.ops.size(); ++op) {
-      const Key slot = ledger_.slot(static_cast<OpId>(op));
-      if (slot == kNever) continue;
-      clones.emplace_back(FirstOfGroup(PositionOf(slot)), ledger_.position(static_cast<OpId>(op)));
+      for (Key slot : ledger_.slots(static_cast<OpId>(op))) {
+        clones.push_back(
+            {FirstOfGroup(PositionOf(slot)), ledger_.position(static_cast<OpId>(op)), slot});
+      }
     }
     std::sort(clones.begin(), clones.end());
     size_t next = 0;
     for (int32_t p = 0; p < ledger_.positions(); ++p) {
-      for (; next < clones.size() && clones[next].first == p; ++next) {
-        const OpId source = ledger_.order()[Index(clones[next].second)];
-        clone_[Index(source)] = static_cast<int32_t>(plan_.clones.size());
-        plan_.order.push_back(IdOfClone(source));
+      for (; next < clones.size() && clones[next].position == p; ++next) {
+        const OpId source = ledger_.order()[Index(clones[next].source)];
+        clone_[{source, clones[next].slot}] = static_cast<int32_t>(plan_.clones.size());
+        plan_.order.push_back(IdOfClone(source, clones[next].slot));
         plan_.clones.push_back(source);
       }
       plan_.order.push_back(ledger_.order()[Index(p)]);
@@ -64,24 +72,26 @@ class Assembler {
     return position;
   }
 
-  OpId IdOfClone(OpId source) const {
-    return static_cast<OpId>(problem_.ops.size()) + clone_[Index(source)];
+  OpId IdOfClone(OpId source, Key slot) const {
+    return static_cast<OpId>(problem_.ops.size()) + clone_.at({source, slot});
   }
 
   OpId IdOf(const Access& access) const {
-    return access.by_clone ? IdOfClone(access.op) : access.op;
+    return access.by_clone ? IdOfClone(access.op, access.key) : access.op;
   }
 
   void AddReads(BufferId id) {
     const OpId producer = problem_.buffers[Index(id)].producer;
-    std::vector<OpId> readers;
-    for (const Access& access : ledger_.buffer(id).again.accesses) {
-      if (access.op != producer) readers.push_back(IdOf(access));
+    std::vector<CloneRead> reads;
+    for (const Line& line : ledger_.buffer(id).again) {
+      const int32_t clone = clone_.at({producer, line.accesses.front().key});
+      for (const Access& access : line.accesses) {
+        if (access.op != producer) reads.push_back({id, IdOf(access), clone});
+      }
     }
-    std::sort(readers.begin(), readers.end());
-    for (OpId reader : readers) {
-      plan_.clone_reads.push_back({id, reader, clone_[Index(producer)]});
-    }
+    std::sort(reads.begin(), reads.end(),
+              [](const CloneRead& a, const CloneRead& b) { return a.reader < b.reader; });
+    plan_.clone_reads.insert(plan_.clone_reads.end(), reads.begin(), reads.end());
   }
 
   void AddSwaps(BufferId id) {
@@ -129,9 +139,9 @@ class Assembler {
   const Ledger& ledger_;
   const Problem& problem_;
   Plan plan_;
-  std::vector<int32_t> clone_;     // by op: its clone's index, -1
-  std::vector<int32_t> position_;  // in the plan's order, of ops and clones
-  std::vector<OpId> steps_;        // first runs that may wait or trigger, in the plan's order
+  std::map<std::pair<OpId, Key>, int32_t> clone_;  // (source, slot) -> index in plan_.clones
+  std::vector<int32_t> position_;                  // in the plan's order, of ops and clones
+  std::vector<OpId> steps_;  // first runs that may wait or trigger, in the plan's order
 };
 
 }  // namespace

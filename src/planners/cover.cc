@@ -17,6 +17,8 @@ size_t Index(int32_t id) { return static_cast<size_t>(id); }
 constexpr double kTieUsPerByte = 1e-7;
 // Windows are set anew after this many choices, and after every quarter more.
 constexpr size_t kFirstRefresh = 8;
+// Rounds in which the clock is stretched before it is given up.
+constexpr int kStuckRounds = 5;
 
 struct Scored {
   double score = 0;
@@ -36,14 +38,18 @@ class Coverer {
         lanes_(ledger_, options.machine, options.stretch, {}),
         host_(ledger_.order().size(), 0) {}
 
+  // Each round scores everything anew: choices that came to nothing may be worth something now.
+  // Where none is, the clock gives way: what is left may have to wait for copies.
   bool Run() {
-    FindChoices();
-    // Each round scores everything anew: choices that came to nothing may be worth something now.
-    for (int64_t last = -1; Excess() > 0;) {
+    for (int stuck = 0; Excess() > 0;) {
       const int64_t excess = Excess();
-      if (last >= 0 && excess >= last) return false;
-      last = excess;
-      if (!TakeBest()) return false;
+      const bool taken = TakeBest();
+      if (taken && Excess() < excess) continue;
+      if (options_.stretch == kNoClock || !options_.may_swap) return false;
+      options_.price /= 4;
+      options_.stretch = ++stuck < kStuckRounds ? options_.stretch * 1.5 : kNoClock;
+      banned_.clear();
+      Refresh();
     }
     DropSwaps();
     return true;
@@ -59,6 +65,7 @@ class Coverer {
   }
 
   void FindChoices() {
+    choices_.clear();
     const Problem& problem = ledger_.problem();
     for (size_t id = 0; id < problem.buffers.size(); ++id) {
       const ProblemBuffer& buffer = problem.buffers[id];
@@ -132,7 +139,7 @@ class Coverer {
         best.score = static_cast<double>(lowered) / (cost + tie);
       }
     }
-    if (options_.may_recompute && !ledger_.buffer(choice.buffer).dropped) {
+    if (options_.may_recompute && ledger_.buffer(choice.buffer).dropped_at == kNever) {
       int64_t time_us = 0;
       ledger_.Begin();
       if (ledger_.Recompute(choice.buffer, choice.leave, &time_us)) {
@@ -169,6 +176,7 @@ class Coverer {
   // Takes the best choices until nothing is over the limit or none helps. False when none was
   // taken.
   bool TakeBest() {
+    FindChoices();
     std::priority_queue<Scored> queue;
     for (SwapChoice choice : choices_) {
       const Scored scored = Score(choice);
@@ -245,7 +253,7 @@ class Coverer {
     }
   }
 
-  const CoverOptions options_;
+  CoverOptions options_;  // as asked for, then as given way
   Ledger& ledger_;
   Lanes lanes_;
   std::vector<SwapChoice> choices_;

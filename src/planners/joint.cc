@@ -21,6 +21,7 @@
 #include "src/planners/joint.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -38,11 +39,17 @@
 namespace tflms {
 namespace {
 
-constexpr double kStretches[] = {kNoClock, 1.0, 1.05, 1.12, 1.25, 1.5, 2.0, 3.0, 5.0};
-constexpr double kPrices[] = {0.5, 0.1, 1.0, 0.0};
-constexpr size_t kFewOps = 3000;
+// What Cover is asked for. The first serves to choose the order.
+struct Setting {
+  double stretch, price;
+};
+constexpr Setting kSettings[] = {{1.0, 0.1},  {1.0, 0.5}, {1.2, 0.1},     {1.2, 0.02},
+                                 {1.6, 0.05}, {2.5, 0.0}, {kNoClock, 0.1}};
+// Graphs of more ops than this get fewer settings, those of more than kManyOps only the first.
+constexpr size_t kFewOps = 2000;
+constexpr size_t kManyOps = 6000;
 // Parts of the budget that are tried when fragmentation takes the rest.
-constexpr double kParts[] = {1.0, 0.97, 0.94, 0.9, 0.85, 0.8};
+constexpr double kParts[] = {1.0, 0.93, 0.86, 0.8, 0.74, 0.68};
 // Rounds in which a plan's clock is set anew.
 constexpr int kRelaxRounds = 2;
 constexpr int kRoomParts = 4;
@@ -57,6 +64,7 @@ struct Judged {
   int64_t peak_bytes = std::numeric_limits<int64_t>::max();
   int64_t time_us = std::numeric_limits<int64_t>::max();
   int64_t moved_bytes = 0;
+  const std::vector<OpId>* order = nullptr;  // the first runs', of those that were tried
 };
 
 Judged Judge(const Problem& problem, const Machine& machine, Plan plan) {
@@ -97,19 +105,22 @@ class Search {
 
   bool CanOrder() const { return !orders_.empty(); }
 
-  // Plans within `limit_bytes`, the fastest first.
+  // Plans within `limit_bytes`, the fastest first. All orders are tried with the first setting; the
+  // others are for the order whose plan is the fastest then.
   std::vector<Judged> Plans(int64_t limit_bytes) const {
     std::vector<Judged> plans;
-    const bool few = problem_.ops.size() <= kFewOps;
+    const std::vector<OpId>* best = nullptr;
     for (const std::vector<OpId>& order : orders_) {
-      for (double stretch : kStretches) {
-        for (double price : kPrices) {
-          if (Late(options_) && !plans.empty()) break;
-          // Where copies take no time no price tells choices apart.
-          const bool free = stretch == kNoClock && price != kPrices[0];
-          if (free || (!few && price != kPrices[0])) continue;
-          Add(order, stretch, price, limit_bytes, &plans);
-        }
+      Add(order, kSettings[0], limit_bytes, &plans);
+      std::stable_sort(plans.begin(), plans.end(), Faster);
+      if (!plans.empty() && plans.front().order == &order) best = &order;
+    }
+    const size_t n = problem_.ops.size();
+    const size_t settings = n > kManyOps ? 1 : n > kFewOps ? 3 : std::size(kSettings);
+    for (const std::vector<OpId>& order : orders_) {
+      if (best != nullptr && best != &order) continue;
+      for (size_t i = 1; i < settings && !Late(options_); ++i) {
+        Add(order, kSettings[i], limit_bytes, &plans);
       }
     }
     std::stable_sort(plans.begin(), plans.end(), Faster);
@@ -117,12 +128,12 @@ class Search {
   }
 
  private:
-  void Add(const std::vector<OpId>& order, double stretch, double price, int64_t limit_bytes,
+  void Add(const std::vector<OpId>& order, Setting setting, int64_t limit_bytes,
            std::vector<Judged>* plans) const {
     CoverOptions cover;
     cover.limit_bytes = limit_bytes;
-    cover.stretch = stretch;
-    cover.price = price;
+    cover.stretch = setting.stretch;
+    cover.price = setting.price;
     cover.may_recompute = options_.may_recompute;
     cover.min_bytes = options_.min_swap_bytes;
     cover.host_bytes = options_.host_bytes;
@@ -133,6 +144,7 @@ class Search {
     if (!CheckPlan(problem_, plan).empty()) return;
     Relax(problem_, options_.machine, limit_bytes, &plan);
     Judged judged = Judge(problem_, options_.machine, std::move(plan));
+    judged.order = &order;
     if (judged.peak_bytes <= limit_bytes) plans->push_back(std::move(judged));
   }
 

@@ -46,8 +46,9 @@ void Lanes::MakeClock(const Ledger& ledger, double stretch) {
   const Problem& problem = ledger.problem();
   std::vector<int64_t> clones_us(ledger.order().size(), 0);
   for (size_t op = 0; op < problem.ops.size(); ++op) {
-    const Key slot = ledger.slot(static_cast<OpId>(op));
-    if (slot != kNever) clones_us[Index(PositionOf(slot))] += problem.ops[op].time_us;
+    for (Key slot : ledger.slots(static_cast<OpId>(op))) {
+      clones_us[Index(PositionOf(slot))] += problem.ops[op].time_us;
+    }
   }
   double now_us = 0;
   for (size_t p = 0; p < ledger.order().size(); ++p) {

@@ -21,6 +21,9 @@ bool Before(const Access& a, const Access& b) {
   return std::pair(a.key, a.op) < std::pair(b.key, b.op);
 }
 
+// Only clones of the slot in which it is made read it.
+bool IsTransient(const Line& line) { return line.accesses.back().key == line.accesses.front().key; }
+
 // Puts the access at its place; a stay on the host around it ends there.
 void AddAccess(Line* line, Access access) {
   const auto at = std::lower_bound(line->accesses.begin(), line->accesses.end(), access, Before);
@@ -43,7 +46,7 @@ Ledger::Ledger(const Problem& problem, const std::vector<OpId>& order)
   const size_t n = problem.ops.size();
   reads_.resize(n), makes_.resize(n);
   must_precede_.assign(n, kNever);
-  slot_.assign(n, kNever);
+  slots_.resize(n);
   for (size_t id = 0; id < problem.buffers.size(); ++id) {
     const ProblemBuffer& buffer = problem.buffers[id];
     makes_[Index(buffer.producer)].push_back(static_cast<BufferId>(id));
@@ -55,6 +58,9 @@ Ledger::Ledger(const Problem& problem, const std::vector<OpId>& order)
   touched_in_.assign(problem.buffers.size(), 0);
   BuildLines();
   FindGivers();
+  clones_at_.resize(order.size());
+  CountOwn();
+  extra_.assign(order.size(), 0);
   memory_.assign(order.size(), problem.persistent_bytes);
   scratch_.assign(order.size() + 1, 0);
   for (size_t p = 0; p < order.size(); ++p) {
@@ -88,6 +94,19 @@ void Ledger::FindGivers() {
   }
 }
 
+// What each op needs for itself: workspace, and outputs that take over no input's memory.
+void Ledger::CountOwn() {
+  for (OpId op : order_) {
+    int64_t bytes = problem_.ops[Index(op)].workspace_bytes;
+    const bool takes = std::any_of(reads(op).begin(), reads(op).end(),
+                                   [&](BufferId read) { return taken_by_[Index(read)] == op; });
+    for (BufferId id : makes(op)) {
+      if (!takes) bytes += problem_.buffers[Index(id)].size_bytes;
+    }
+    own_.push_back(bytes);
+  }
+}
+
 int64_t Ledger::PeakBytes() const {
   int64_t peak = problem_.persistent_bytes;
   for (int64_t bytes : memory_) peak = std::max(peak, bytes);
@@ -102,22 +121,25 @@ int32_t Ledger::LastPosition(BufferId id, const Line& line, bool first) const {
 
 template <typename Visit>
 void Ledger::ForEachStay(BufferId id, const BufferLedger& ledger, Visit visit) const {
-  for (const Line* line : {&ledger.first, &ledger.again}) {
-    if (line->accesses.empty()) continue;
-    int32_t from = PositionOf(line->accesses.front().key);
-    for (const Away& away : line->away) {
+  const auto stays_of = [&](const Line& line, bool first) {
+    if (!first && IsTransient(line)) return;
+    int32_t from = PositionOf(line.accesses.front().key);
+    for (const Away& away : line.away) {
       if (away.window.empty()) continue;
       visit(from, away.window.from - 1);
       from = away.window.to + 1;
     }
-    const int32_t last = LastPosition(id, *line, line == &ledger.first);
+    const int32_t last = LastPosition(id, line, first);
     if (from <= last) visit(from, last);
-  }
+  };
+  stays_of(ledger.first, true);
+  for (const Line& line : ledger.again) stays_of(line, false);
 }
 
 void Ledger::Begin() {
   saved_.clear();
   saved_slots_.clear();
+  touched_slots_.clear();
   ++transaction_;
 }
 
@@ -151,66 +173,191 @@ bool Ledger::Recompute(BufferId id, Key leave, int64_t* time_us) {
   if (!buffer.recomputable || buffer.live_at_end || next == line.accesses.end()) return false;
   closure_ = 0;
   const Key slot = SlotKey(PositionOf(next->key));
-  return slot > leave && Need(buffer.producer, slot, time_us) &&
-         (DropBehind(id, slot_[Index(buffer.producer)]), true);
+  Key made_at = kNever;
+  if (slot <= leave || !Need(buffer.producer, slot, time_us, &made_at) || made_at <= leave) {
+    return false;
+  }
+  DropBehind(id, made_at);
+  return true;
 }
 
-bool Ledger::Need(OpId op, Key slot, int64_t* time_us) {
-  const Key old = slot_[Index(op)];
-  if (old <= slot) return true;
-  const ProblemOp& info = problem_.ops[Index(op)];
-  if (!info.repeatable || slot > must_precede_[Index(op)] || ++closure_ > kMaxClosure) return false;
-  saved_slots_.push_back({op, old});
-  slot_[Index(op)] = slot;
-  if (old == kNever) *time_us += info.time_us;
-  for (BufferId id : reads(op)) {
-    if (old != kNever) {
-      BufferLedger& ledger = Touch(id);
-      for (Line* line : {&ledger.first, &ledger.again}) {
-        std::erase(line->accesses, Access{old, op, true});
+void Ledger::SetSlots(OpId op, std::vector<Key> slots) {
+  std::vector<Key>& now = slots_[Index(op)];
+  saved_slots_.emplace_back(op, now);
+  ListClones(op, now, false);
+  ListClones(op, slots, true);
+  now = std::move(slots);
+}
+
+void Ledger::ListClones(OpId op, const std::vector<Key>& slots, bool add) {
+  for (Key slot : slots) {
+    touched_slots_.push_back(PositionOf(slot));
+    std::vector<OpId>& clones = clones_at_[Index(PositionOf(slot))];
+    if (!add) {
+      std::erase(clones, op);
+      continue;
+    }
+    const auto at = std::partition_point(
+        clones.begin(), clones.end(), [&](OpId other) { return position(other) < position(op); });
+    clones.insert(at, op);
+  }
+}
+
+// The key of the first op that reads what the clone at `slot` makes; kNever when only clones do.
+Key Ledger::FirstOpBehind(OpId op, Key slot) const {
+  Key first = kNever;
+  for (BufferId id : makes(op)) {
+    for (const Line& line : buffers_[Index(id)].again) {
+      if (line.accesses.front().key != slot) continue;
+      for (const Access& access : line.accesses) {
+        if (!access.by_clone) first = std::min(first, access.key);
       }
     }
-    if (!ReadByClone(id, op, slot, time_us)) return false;
   }
-  for (BufferId id : makes(op)) {
-    BufferLedger& ledger = Touch(id);
-    std::erase(ledger.again.accesses, Access{old, op, true});
-    ledger.again.accesses.insert(ledger.again.accesses.begin(), {slot, op, true});
-    if (ledger.dropped) DropBehind(id, slot);
+  return first;
+}
+
+bool Ledger::Need(OpId op, Key slot, int64_t* time_us, Key* made_at) {
+  const ProblemOp& info = problem_.ops[Index(op)];
+  if (!info.repeatable || slot > must_precede_[Index(op)] || ++closure_ > kMaxClosure) return false;
+  const std::vector<Key>& slots = slots_[Index(op)];
+  const auto behind = std::upper_bound(slots.begin(), slots.end(), slot);
+  if (behind != slots.begin() && slot - behind[-1] <= 2 * kNear) {
+    *made_at = behind[-1];
+    return true;
+  }
+  *made_at = slot;
+  if (behind != slots.end() && FirstOpBehind(op, *behind) - slot <= 2 * kNear) {
+    MoveClone(op, *behind, slot);
+  } else {
+    *time_us += info.time_us;
+    std::vector<Key> more = slots;
+    more.insert(more.begin() + (behind - slots.begin()), slot);
+    SetSlots(op, std::move(more));
+    for (BufferId id : makes(op)) {
+      std::vector<Line>& again = Touch(id).again;
+      const auto at = std::find_if(again.begin(), again.end(), [&](const Line& line) {
+        return line.accesses.front().key > slot;
+      });
+      again.insert(at, {{{slot, op, true}}, {}});
+    }
+  }
+  for (BufferId id : reads(op)) {
+    if (!ReadByClone(id, op, slot, time_us)) return false;
   }
   return true;
 }
 
-// The clone of `source` at `slot` reads the buffer: of the run that is there, or made again.
+// Takes the clone's reads off and moves what it makes; the reads at the new slot are the caller's.
+void Ledger::MoveClone(OpId op, Key from, Key to) {
+  std::vector<Key> slots = slots_[Index(op)];
+  std::replace(slots.begin(), slots.end(), from, to);
+  SetSlots(op, std::move(slots));
+  for (BufferId id : reads(op)) {
+    BufferLedger& ledger = Touch(id);
+    std::erase(ledger.first.accesses, Access{from, op, true});
+    for (Line& line : ledger.again) {
+      if (std::erase(line.accesses, Access{from, op, true}) == 0) continue;
+      touched_slots_.push_back(PositionOf(line.accesses.front().key));
+    }
+  }
+  for (BufferId id : makes(op)) {
+    BufferLedger& ledger = Touch(id);
+    for (Line& line : ledger.again) {
+      if (line.accesses.front().key == from) line.accesses.front().key = to;
+    }
+    if (ledger.dropped_at == from) DropBehind(id, to);
+  }
+}
+
+// The clone of `source` at `slot` reads the buffer: of the first run where that is there, else made
+// again.
 bool Ledger::ReadByClone(BufferId id, OpId source, Key slot, int64_t* time_us) {
   const ProblemBuffer& buffer = problem_.buffers[Index(id)];
   const Access access{slot, source, true};
-  const BufferLedger& now = buffers_[Index(id)];
-  const bool reaches = buffer.live_at_end || now.first.accesses.back().key >= slot;
-  const bool made_by_then = now.dropped && slot_[Index(buffer.producer)] <= slot;
-  if (!made_by_then && (reaches || !buffer.recomputable)) {
+  const bool reaches = buffer.live_at_end || buffers_[Index(id)].first.accesses.back().key >= slot;
+  if (reaches || !buffer.recomputable) {
     AddAccess(&Touch(id).first, access);
     return true;
   }
-  if (!made_by_then) {
-    if (!Need(buffer.producer, slot, time_us)) return false;
-    DropBehind(id, slot_[Index(buffer.producer)]);
+  Key made_at = kNever;
+  if (!Need(buffer.producer, slot, time_us, &made_at)) return false;
+  for (Line& line : Touch(id).again) {
+    if (line.accesses.front().key == made_at) AddAccess(&line, access);
   }
-  AddAccess(&Touch(id).again, access);
+  touched_slots_.push_back(PositionOf(made_at));
   return true;
 }
 
 // Whoever comes at or behind the slot reads what the clone there makes.
 void Ledger::DropBehind(BufferId id, Key slot) {
   BufferLedger& ledger = Touch(id);
-  ledger.dropped = true;
+  ledger.dropped_at = slot;
+  touched_slots_.push_back(PositionOf(slot));
+  const auto made = std::find_if(ledger.again.begin(), ledger.again.end(), [&](const Line& line) {
+    return line.accesses.front().key == slot;
+  });
   std::vector<Access>& first = ledger.first.accesses;
   for (const Access& access : first) {
-    if (access.key >= slot) AddAccess(&ledger.again, access);
+    if (access.key >= slot) AddAccess(&*made, access);
   }
   std::erase_if(first, [&](const Access& access) { return access.key >= slot; });
   const Key last = first.back().key;
   std::erase_if(ledger.first.away, [&](const Away& away) { return away.leave >= last; });
+}
+
+// What the clones before the op at `position` need beyond what that op needs itself.
+int64_t Ledger::ExtraAt(int32_t position) const {
+  const Key slot = SlotKey(position);
+  int64_t kept = own_[Index(position)];
+  struct Waiting {
+    int32_t until;  // position of the source of its last reader
+    int64_t bytes;
+    bool taken;
+  };
+  std::vector<Waiting> waiting;
+  int64_t live = 0, peak = 0;
+  const auto free_up_to = [&](int32_t source, bool taken) {
+    std::erase_if(waiting, [&](const Waiting& one) {
+      const bool goes = one.until < source || (one.until == source && one.taken == taken);
+      if (goes) live -= one.bytes;
+      return goes;
+    });
+  };
+  for (OpId clone : clones_at_[Index(position)]) {
+    const int32_t source = this->position(clone);
+    free_up_to(source, true);
+    for (BufferId id : makes(clone)) {
+      const int64_t bytes = problem_.buffers[Index(id)].size_bytes;
+      live += bytes;
+      for (const Line& line : buffers_[Index(id)].again) {
+        if (line.accesses.front().key != slot) continue;
+        if (!IsTransient(line)) {
+          kept += bytes;
+          continue;
+        }
+        Waiting one{source, bytes, false};
+        for (const Access& access : line.accesses) {
+          if (this->position(access.op) < one.until) continue;
+          one.until = this->position(access.op);
+          one.taken = access.op == taken_by_[Index(id)];
+        }
+        waiting.push_back(one);
+      }
+    }
+    peak = std::max(peak, live + problem_.ops[Index(clone)].workspace_bytes);
+    free_up_to(source, false);
+  }
+  return std::max<int64_t>(0, peak - kept);
+}
+
+// New extras of the slots that the transaction has changed.
+void Ledger::CountSlots() {
+  std::sort(touched_slots_.begin(), touched_slots_.end());
+  touched_slots_.erase(std::unique(touched_slots_.begin(), touched_slots_.end()),
+                       touched_slots_.end());
+  new_extra_.clear();
+  for (int32_t position : touched_slots_) new_extra_.emplace_back(position, ExtraAt(position));
 }
 
 void Ledger::CollectDeltas() {
@@ -223,6 +370,10 @@ void Ledger::CollectDeltas() {
     ForEachStay(saved.id, buffers_[Index(saved.id)], [&](int32_t from, int32_t to) {
       deltas_.push_back({from, to, bytes});
     });
+  }
+  CountSlots();
+  for (const auto& [position, bytes] : new_extra_) {
+    deltas_.push_back({position, position, bytes - extra_[Index(position)]});
   }
 }
 
@@ -240,7 +391,8 @@ int64_t Ledger::ExcessLowered(int64_t limit) {
     scratch_[Index(p)] = 0;
     if (change == 0) continue;
     const int64_t over = memory_[Index(p)] - limit;
-    lowered += std::max<int64_t>(over, 0) - std::max<int64_t>(over + change, 0);
+    const int64_t less = std::max<int64_t>(over, 0) - std::max<int64_t>(over + change, 0);
+    lowered += less < 0 ? kRaised * less : less;
   }
   if (high >= 0) scratch_[Index(high) + 1] = 0;
   return lowered;
@@ -251,13 +403,17 @@ void Ledger::Commit() {
   for (const Delta& delta : deltas_) {
     for (int32_t p = delta.from; p <= delta.to; ++p) memory_[Index(p)] += delta.bytes;
   }
+  for (const auto& [position, bytes] : new_extra_) extra_[Index(position)] = bytes;
   Begin();
 }
 
 void Ledger::Rollback() {
   for (Saved& saved : saved_) buffers_[Index(saved.id)] = std::move(saved.ledger);
   for (size_t i = saved_slots_.size(); i-- > 0;) {
-    slot_[Index(saved_slots_[i].first)] = saved_slots_[i].second;
+    auto& [op, slots] = saved_slots_[i];
+    ListClones(op, slots_[Index(op)], false);
+    ListClones(op, slots, true);
+    slots_[Index(op)] = std::move(slots);
   }
   Begin();
 }

@@ -18,6 +18,10 @@
 //                                                            again, else x is kept until q
 // so that a chain costs what really has to run again, and what is cloned already costs nothing.
 //
+// Clones of one slot run one behind the other, in the order of their sources. What only they read
+// is gone when the op of the slot runs: it counts as far as it needs more room than that op's own
+// outputs and workspace.
+//
 // Changes are made in transactions: Begin, changes, then Excess... to see what they are worth, and
 // Commit or Rollback. Cost of a change: O(accesses of the buffers touched); of its worth:
 // O(positions between the first and the last that it changes).
@@ -70,10 +74,15 @@ struct Line {
 };
 
 struct BufferLedger {
-  Line first;            // the first run
-  Line again;            // the clone's; empty when it is not made again
-  bool dropped = false;  // the first run's memory ends before the slot
+  Line first;               // the first run
+  std::vector<Line> again;  // of each clone of the producer, by slot
+  Key dropped_at = kNever;  // the slot whose clone serves the accesses at and behind it
 };
+
+inline constexpr int64_t kRaised = 8;
+
+// Positions within which a clone's output is rather kept than made once more.
+inline constexpr int32_t kNear = 16;
 
 class Ledger {
  public:
@@ -84,8 +93,9 @@ class Ledger {
   int32_t position(OpId op) const { return position_[static_cast<size_t>(op)]; }
   int32_t positions() const { return static_cast<int32_t>(order_.size()); }
   const BufferLedger& buffer(BufferId id) const { return buffers_[static_cast<size_t>(id)]; }
-  Key slot(OpId op) const { return slot_[static_cast<size_t>(op)]; }  // kNever: no clone
-  const std::vector<int64_t>& memory() const { return memory_; }      // by position
+  // Slots of the op's clones, ascending.
+  const std::vector<Key>& slots(OpId op) const { return slots_[static_cast<size_t>(op)]; }
+  const std::vector<int64_t>& memory() const { return memory_; }  // by position
   int64_t PeakBytes() const;
   // Buffers that `op` reads and makes.
   const std::vector<BufferId>& reads(OpId op) const { return reads_[static_cast<size_t>(op)]; }
@@ -99,7 +109,9 @@ class Ledger {
   // transaction is then to be rolled back): an op of the closure may not run again or a writer of
   // its state has run by then. Adds the run time of new clones to `time_us`.
   bool Recompute(BufferId id, Key leave, int64_t* time_us);
-  // By how much the changes since Begin lower sum over positions of max(0, memory - limit).
+  // By how much the changes since Begin lower the sum over positions of max(0, memory - limit). A
+  // byte that they raise somewhere counts as kRaised bytes lowered elsewhere: the more is raised,
+  // the less can be done about it later.
   int64_t ExcessLowered(int64_t limit);
   void Commit();
   void Rollback();
@@ -116,8 +128,16 @@ class Ledger {
 
   void BuildLines();
   void FindGivers();
+  void CountOwn();
   BufferLedger& Touch(BufferId id);
-  bool Need(OpId op, Key slot, int64_t* time_us);
+  // Sees to a clone of `op` at or shortly before `slot`; `made_at` is where.
+  bool Need(OpId op, Key slot, int64_t* time_us, Key* made_at);
+  Key FirstOpBehind(OpId op, Key slot) const;
+  void MoveClone(OpId op, Key from, Key to);
+  void SetSlots(OpId op, std::vector<Key> slots);
+  void ListClones(OpId op, const std::vector<Key>& slots, bool add);
+  void CountSlots();
+  int64_t ExtraAt(int32_t position) const;
   bool ReadByClone(BufferId id, OpId source, Key slot, int64_t* time_us);
   void DropBehind(BufferId id, Key slot);
   template <typename Visit>
@@ -132,16 +152,21 @@ class Ledger {
   std::vector<Key> must_precede_;                     // by op: no clone of it behind this key
   std::vector<OpId> taken_by_;  // by buffer: the op whose output takes its memory over, or kNoOp
   std::vector<BufferLedger> buffers_;
-  std::vector<Key> slot_;        // by op
-  std::vector<int64_t> memory_;  // by position
+  std::vector<std::vector<Key>> slots_;       // by op
+  std::vector<std::vector<OpId>> clones_at_;  // by position, in the order in which they run
+  std::vector<int64_t> own_;                  // by position
+  std::vector<int64_t> extra_;                // by position: of the clones there
+  std::vector<int64_t> memory_;               // by position
 
   std::vector<Saved> saved_;
-  std::vector<std::pair<OpId, Key>> saved_slots_;
-  std::vector<int32_t> touched_in_;  // by buffer: number of the transaction
+  std::vector<std::pair<OpId, std::vector<Key>>> saved_slots_;
+  std::vector<int32_t> touched_slots_;  // positions
+  std::vector<int32_t> touched_in_;     // by buffer: number of the transaction
   int32_t transaction_ = 0;
   int32_t closure_ = 0;  // ops that the present Recompute has visited
   std::vector<Delta> deltas_;
-  std::vector<int64_t> scratch_;  // by position
+  std::vector<std::pair<int32_t, int64_t>> new_extra_;  // by position, of the transaction
+  std::vector<int64_t> scratch_;                        // by position
 };
 
 }  // namespace tflms
