@@ -22,6 +22,8 @@
 #define TFLMS_PLANNERS_COVER_H_
 
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "src/planners/lanes.h"
@@ -31,7 +33,6 @@
 namespace tflms {
 
 struct CoverOptions {
-  int64_t limit_bytes = 0;
   double stretch = 1;  // of the clock, or kNoClock; see lanes.h
   double price = 0;    // of a microsecond of copying, in microseconds
   bool may_swap = true;
@@ -41,9 +42,46 @@ struct CoverOptions {
   Machine machine;
 };
 
-// Makes choices in `ledger` until its memory keeps to the limit. True when it does. The ledger has
-// no choices yet, and no transaction is open.
-bool Cover(const CoverOptions& options, Ledger* ledger);
+class Cover {
+ public:
+  // The ledger has no choices yet, and no transaction is open.
+  Cover(const CoverOptions& options, Ledger* ledger);
+
+  // Makes choices in the ledger until its memory keeps to the limits, which are by position. True
+  // when it does. Another run goes on from the choices of the one before.
+  bool Run(std::vector<int64_t> limit_bytes);
+
+ private:
+  struct Scored {
+    double score = 0;
+    SwapChoice choice;
+    bool recompute = false;
+    bool operator<(const Scored& other) const;
+  };
+
+  int64_t Excess() const;
+  void FindChoices();
+  bool Has(SwapChoice choice) const;
+  bool OnHost(SwapChoice choice) const;
+  bool MaySwap(SwapChoice choice) const;
+  bool HostHasRoom(SwapChoice choice, int64_t bytes) const;
+  std::pair<int32_t, int32_t> HostStay(SwapChoice choice) const;
+  Scored Score(SwapChoice choice);
+  void Take(const Scored& scored);
+  void CountOnHost(SwapChoice choice, int64_t sign);
+  bool TakeBest();
+  void Refresh();
+  void DropEnded();
+  void DropSwaps();
+
+  CoverOptions options_;  // as asked for, then as given way
+  Ledger& ledger_;
+  Lanes lanes_;
+  std::vector<int64_t> limit_bytes_;  // by position
+  std::vector<SwapChoice> choices_;
+  std::set<SwapChoice> swaps_, banned_;
+  std::vector<int64_t> host_;  // by position
+};
 
 }  // namespace tflms
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "src/sim/simulator.h"
 
@@ -17,8 +18,8 @@ size_t Index(int32_t id) { return static_cast<size_t>(id); }
 // Memory by position under change, and the swaps that cause it.
 class Relaxer {
  public:
-  Relaxer(const Problem& problem, const Steps& steps, int64_t budget_bytes, Plan* plan)
-      : problem_(problem), steps_(steps), budget_bytes_(budget_bytes), plan_(plan) {
+  Relaxer(const Problem& problem, const Steps& steps, std::vector<int64_t> limit_bytes, Plan* plan)
+      : problem_(problem), steps_(steps), limit_bytes_(std::move(limit_bytes)), plan_(plan) {
     view_ = PlannedMemory(problem, *plan);
     first_.resize(plan->swaps.size());
     for (size_t i = 0; i < first_.size(); ++i) {
@@ -133,7 +134,7 @@ class Relaxer {
   bool TryStay(const Away& away, int64_t bytes) {
     const auto fits = [&](const std::vector<int64_t>& at, int32_t from, int32_t to) {
       for (int32_t p = from; p <= to; ++p) {
-        if (at[Index(p)] + bytes > budget_bytes_) return false;
+        if (at[Index(p)] + bytes > limit_bytes_[Index(p)]) return false;
       }
       return true;
     };
@@ -146,7 +147,7 @@ class Relaxer {
 
   const Problem& problem_;
   const Steps& steps_;
-  const int64_t budget_bytes_;
+  const std::vector<int64_t> limit_bytes_;  // by position
   Plan* plan_;
   MemoryView view_;
   std::vector<bool> first_;  // by swap: first of its buffer
@@ -203,16 +204,16 @@ bool PlaceGap(const Gap& gap, const Steps& steps, int32_t ahead, bool synchronis
 
 void RelaxPlan(const Problem& problem, const Steps& steps, int64_t budget_bytes, int32_t max_ahead,
                Plan* plan) {
-  Relaxer relaxer(problem, steps, budget_bytes, plan);
+  Relaxer relaxer(problem, steps, std::vector<int64_t>(plan->order.size(), budget_bytes), plan);
   relaxer.DropWhatCanStay();
   relaxer.TriggersEarlier(max_ahead);
   relaxer.SyncsLater({});
   relaxer.RemoveDropped();
 }
 
-void RelaxPlanTo(const Problem& problem, const Steps& steps, int64_t budget_bytes,
+void RelaxPlanTo(const Problem& problem, const Steps& steps, std::vector<int64_t> limit_bytes,
                  const std::vector<RelaxLimit>& limits, Plan* plan) {
-  Relaxer relaxer(problem, steps, budget_bytes, plan);
+  Relaxer relaxer(problem, steps, std::move(limit_bytes), plan);
   relaxer.DropWhatCanStay();
   relaxer.SyncsLater(limits);
   relaxer.TriggersEarlier(limits);

@@ -54,8 +54,9 @@ struct RelaxLimit {
 void RelaxPlan(const Problem& problem, const Steps& steps, int64_t budget_bytes, int32_t max_ahead,
                Plan* plan);
 
-// The same with a limit for each of plan->swaps; those that return first are moved first.
-void RelaxPlanTo(const Problem& problem, const Steps& steps, int64_t budget_bytes,
+// The same with limits on memory by position, and limits for each of plan->swaps; those that
+// return first are moved first.
+void RelaxPlanTo(const Problem& problem, const Steps& steps, std::vector<int64_t> limit_bytes,
                  const std::vector<RelaxLimit>& limits, Plan* plan);
 
 // The limits at which copies hide: a swap-in need not start before the lane asks for it, serving

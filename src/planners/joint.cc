@@ -48,11 +48,15 @@ constexpr Setting kSettings[] = {{1.0, 0.1},  {1.0, 0.5}, {1.2, 0.1},     {1.2, 
 // Graphs of more ops than this get fewer settings, those of more than kManyOps only the first.
 constexpr size_t kFewOps = 2000;
 constexpr size_t kManyOps = 6000;
-// Parts of the budget that are tried when fragmentation takes the rest.
-constexpr double kParts[] = {1.0, 0.93, 0.86, 0.8, 0.74, 0.68};
 // Rounds in which a plan's clock is set anew.
 constexpr int kRelaxRounds = 2;
-constexpr int kRoomParts = 4;
+// Rounds in which limits are lowered where replays fail, by how much of the limit each time, and
+// for how many positions before and behind.
+constexpr int kRepairs = 40;
+constexpr double kLowerBy[] = {0.02, 0.0125};
+constexpr int32_t kAround = 16;
+// What is this near to the next plan before the allocator is asked ends the search.
+constexpr double kNearEnough = 1.005;
 
 bool Late(const PlannerOptions& options) {
   return std::chrono::steady_clock::now() >= options.deadline;
@@ -64,11 +68,11 @@ struct Judged {
   int64_t peak_bytes = std::numeric_limits<int64_t>::max();
   int64_t time_us = std::numeric_limits<int64_t>::max();
   int64_t moved_bytes = 0;
-  const std::vector<OpId>* order = nullptr;  // the first runs', of those that were tried
+  size_t failed = 0;  // replays of the allocator
 };
 
-Judged Judge(const Problem& problem, const Machine& machine, Plan plan) {
-  const Problem expanded = Expand(problem, plan).problem;
+// `expanded` has the plan's clones.
+Judged Judge(const Problem& expanded, const Machine& machine, Plan plan) {
   Judged judged;
   judged.peak_bytes = PlannedMemory(expanded, plan).peak_bytes;
   const SimulationResult run = Simulate(expanded, plan, machine);
@@ -78,79 +82,162 @@ Judged Judge(const Problem& problem, const Machine& machine, Plan plan) {
   return judged;
 }
 
-bool Faster(const Judged& a, const Judged& b) {
+// Fewer failed replays, then less time, then fewer bytes moved.
+bool Better(const Judged& a, const Judged& b) {
+  if (a.failed != b.failed) return a.failed < b.failed;
   if (a.time_us != b.time_us) return a.time_us < b.time_us;
   return a.moved_bytes < b.moved_bytes;
 }
 
-// Moves sync and trigger ops to where copies hide, as far as the limit lets them.
-void Relax(const Problem& problem, const Machine& machine, int64_t limit_bytes, Plan* plan) {
-  if (plan->swaps.empty()) return;
-  const Problem expanded = Expand(problem, *plan).problem;
-  const Steps steps = FindSteps(expanded, plan->order);
-  for (int round = 0; round < kRelaxRounds; ++round) {
-    RelaxPlanTo(expanded, steps, limit_bytes, HidingLimits(expanded, steps, machine, *plan), plan);
+// By position in the plan's order: the position in the first runs' order, of the op there or the
+// one that the clone there runs before.
+std::vector<int32_t> FirstRunPositions(const Ledger& ledger, const Plan& plan) {
+  std::vector<int32_t> positions(plan.order.size(), ledger.positions() - 1);
+  int32_t behind = ledger.positions() - 1;
+  for (size_t p = plan.order.size(); p-- > 0;) {
+    const OpId op = plan.order[p];
+    if (static_cast<size_t>(op) < ledger.problem().ops.size()) behind = ledger.position(op);
+    positions[p] = behind;
   }
+  return positions;
 }
 
 class Search {
  public:
-  Search(const Problem& problem, const PlannerOptions& options)
-      : problem_(problem), options_(options) {
+  Search(const Problem& problem, const PlannerOptions& options, int64_t capacity_bytes)
+      : problem_(problem), options_(options), capacity_bytes_(capacity_bytes) {
     for (OrderPolicy policy : kOrderPolicies) {
       std::vector<OpId> order = MakeOrder(problem, policy);
       if (!order.empty()) orders_.push_back(std::move(order));
     }
   }
 
-  bool CanOrder() const { return !orders_.empty(); }
-
-  // Plans within `limit_bytes`, the fastest first. All orders are tried with the first setting; the
-  // others are for the order whose plan is the fastest then.
-  std::vector<Judged> Plans(int64_t limit_bytes) const {
-    std::vector<Judged> plans;
-    const std::vector<OpId>* best = nullptr;
-    for (const std::vector<OpId>& order : orders_) {
-      Add(order, kSettings[0], limit_bytes, &plans);
-      std::stable_sort(plans.begin(), plans.end(), Faster);
-      if (!plans.empty() && plans.front().order == &order) best = &order;
-    }
+  // The fastest plan within the budget that fits the allocator, or the one that does so most often.
+  // What is fastest before the allocator is asked is tried first: fitting only makes plans slower.
+  std::optional<Judged> Best() {
+    const int64_t limit_bytes = options_.budget_bytes;
+    std::vector<Start> starts;
     const size_t n = problem_.ops.size();
     const size_t settings = n > kManyOps ? 1 : n > kFewOps ? 3 : std::size(kSettings);
-    for (const std::vector<OpId>& order : orders_) {
-      if (best != nullptr && best != &order) continue;
-      for (size_t i = 1; i < settings && !Late(options_); ++i) {
-        Add(order, kSettings[i], limit_bytes, &plans);
+    for (size_t i = 0; i < settings; ++i) {
+      for (const std::vector<OpId>& order : orders_) {
+        if (!starts.empty() && Late(options_)) break;
+        Attempt attempt(problem_, order, CoverOf(kSettings[i]));
+        if (!MakePlan(std::vector<int64_t>(order.size(), limit_bytes), &attempt)) continue;
+        starts.push_back(
+            {attempt.judged.time_us, attempt.judged.moved_bytes, &order, kSettings[i]});
       }
     }
-    std::stable_sort(plans.begin(), plans.end(), Faster);
-    return plans;
+    std::stable_sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) {
+      return std::pair(a.time_us, a.moved_bytes) < std::pair(b.time_us, b.moved_bytes);
+    });
+    for (double step : kLowerBy) {
+      for (const Start& start : starts) {
+        const auto near = static_cast<int64_t>(static_cast<double>(start.time_us) * kNearEnough);
+        if (Late(options_) || (best_ && best_->failed == 0 && best_->time_us <= near)) break;
+        Repair(start, limit_bytes, static_cast<int64_t>(static_cast<double>(limit_bytes) * step));
+      }
+    }
+    return std::move(best_);
   }
 
  private:
-  void Add(const std::vector<OpId>& order, Setting setting, int64_t limit_bytes,
-           std::vector<Judged>* plans) const {
-    CoverOptions cover;
-    cover.limit_bytes = limit_bytes;
-    cover.stretch = setting.stretch;
-    cover.price = setting.price;
-    cover.may_recompute = options_.may_recompute;
-    cover.min_bytes = options_.min_swap_bytes;
-    cover.host_bytes = options_.host_bytes;
-    cover.machine = options_.machine;
-    Ledger ledger(problem_, order);
-    if (!Cover(cover, &ledger)) return;
-    Plan plan = Assemble(ledger);
-    if (!CheckPlan(problem_, plan).empty()) return;
-    Relax(problem_, options_.machine, limit_bytes, &plan);
-    Judged judged = Judge(problem_, options_.machine, std::move(plan));
-    judged.order = &order;
-    if (judged.peak_bytes <= limit_bytes) plans->push_back(std::move(judged));
+  // A plan before the allocator is asked.
+  struct Start {
+    int64_t time_us, moved_bytes;
+    const std::vector<OpId>* order;
+    Setting setting;
+  };
+
+  // Choices along one order, and what they come to.
+  struct Attempt {
+    Attempt(const Problem& problem, const std::vector<OpId>& order, const CoverOptions& options)
+        : ledger(problem, order), cover(options, &ledger) {}
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
+
+    Ledger ledger;
+    Cover cover;
+    Problem expanded;                // with the plan's clones
+    std::vector<int32_t> first_run;  // see FirstRunPositions
+    Judged judged;
+  };
+
+  CoverOptions CoverOf(Setting setting) const {
+    CoverOptions options;
+    options.stretch = setting.stretch;
+    options.price = setting.price;
+    options.may_recompute = options_.may_recompute;
+    options.min_bytes = options_.min_swap_bytes;
+    options.host_bytes = options_.host_bytes;
+    options.machine = options_.machine;
+    return options;
+  }
+
+  // Makes the plan again and asks the allocator. Where replays fail, the limit falls by `step`
+  // around the positions at which they do, and more is chosen, until none fails or the plan is no
+  // better than the best so far could become.
+  void Repair(const Start& start, int64_t limit_bytes, int64_t step) {
+    std::vector<int64_t> limits(start.order->size(), limit_bytes);
+    Attempt attempt(problem_, *start.order, CoverOf(start.setting));
+    for (int round = 0; round < kRepairs && !Late(options_); ++round) {
+      if (!MakePlan(limits, &attempt)) return;
+      if (best_ && best_->failed == 0 && !Better(attempt.judged, *best_)) return;
+      const std::vector<BfcReplayResult> failed = FailedReplays(
+          attempt.expanded, attempt.judged.plan, capacity_bytes_, kReplaySteps, kReplaySeeds);
+      attempt.judged.failed = failed.size();
+      if (!best_ || Better(attempt.judged, *best_)) best_ = attempt.judged;
+      if (failed.empty()) return;
+      LowerAround(failed, attempt, step, &limits);
+    }
+  }
+
+  // False when there is no plan within the limits.
+  bool MakePlan(const std::vector<int64_t>& limits, Attempt* attempt) const {
+    if (!attempt->cover.Run(limits)) return false;
+    Plan plan = Assemble(attempt->ledger);
+    if (!CheckPlan(problem_, plan).empty()) return false;
+    attempt->expanded = Expand(problem_, plan).problem;
+    attempt->first_run = FirstRunPositions(attempt->ledger, plan);
+    Relax(attempt->expanded, attempt->first_run, limits, &plan);
+    attempt->judged = Judge(attempt->expanded, options_.machine, std::move(plan));
+    return attempt->judged.peak_bytes <= options_.budget_bytes;
+  }
+
+  // Moves sync and trigger ops to where copies hide, as far as the limits let them.
+  void Relax(const Problem& expanded, const std::vector<int32_t>& first_run,
+             const std::vector<int64_t>& limits, Plan* plan) const {
+    if (plan->swaps.empty()) return;
+    std::vector<int64_t> limit_bytes;
+    for (int32_t position : first_run) limit_bytes.push_back(limits[static_cast<size_t>(position)]);
+    const Steps steps = FindSteps(expanded, plan->order);
+    for (int round = 0; round < kRelaxRounds; ++round) {
+      RelaxPlanTo(expanded, steps, limit_bytes,
+                  HidingLimits(expanded, steps, options_.machine, *plan), plan);
+    }
+  }
+
+  void LowerAround(const std::vector<BfcReplayResult>& failed, const Attempt& attempt, int64_t step,
+                   std::vector<int64_t>* limits) const {
+    const auto last = static_cast<int32_t>(limits->size()) - 1;
+    std::vector<bool> lower(limits->size(), false);
+    for (const BfcReplayResult& result : failed) {
+      const int32_t at = attempt.first_run[static_cast<size_t>(result.failed_position)];
+      std::fill(lower.begin() + std::max(0, at - kAround),
+                lower.begin() + std::min(last, at + kAround) + 1, true);
+    }
+    for (int32_t p = 0; p <= last; ++p) {
+      int64_t& limit = (*limits)[static_cast<size_t>(p)];
+      if (!lower[static_cast<size_t>(p)]) continue;
+      limit = std::max(limit - step, std::min(limit, attempt.ledger.WorkingSet(p)));
+    }
   }
 
   const Problem& problem_;
   const PlannerOptions& options_;
+  const int64_t capacity_bytes_;
   std::vector<std::vector<OpId>> orders_;
+  std::optional<Judged> best_;
 };
 
 bool HasKnobs(const PlannerOptions& options) {
@@ -159,40 +246,22 @@ bool HasKnobs(const PlannerOptions& options) {
          !options.swap_branches || options.branch_threshold != kAuto;
 }
 
-// The fastest plan that also fits the allocator, or nothing.
-std::optional<Judged> FastestThatFits(const Problem& problem, const PlannerOptions& options,
-                                      const Search& search, int64_t capacity_bytes) {
-  constexpr size_t kTries = 6;
-  for (double part : kParts) {
-    const auto limit = static_cast<int64_t>(static_cast<double>(options.budget_bytes) * part);
-    const std::vector<Judged> plans = search.Plans(limit);
-    for (size_t i = 0; i < std::min(plans.size(), kTries); ++i) {
-      const Problem expanded = Expand(problem, plans[i].plan).problem;
-      if (FitsInBfc(expanded, plans[i].plan, capacity_bytes, kReplaySteps, kReplaySeeds)) {
-        return plans[i];
-      }
-    }
-    if (Late(options)) break;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<Plan> PlanJoint(const Problem& problem, const PlannerOptions& options) {
   TFLMS_ASSIGN_OR_RETURN(Plan other, PlanLevelDistance(problem, options));
   const bool has_work = !other.swaps.empty();
   if (!has_work || options.budget_bytes <= 0 || !options.may_pin || HasKnobs(options)) return other;
-  const Search search(problem, options);
   const int64_t capacity = std::max(options.memory_bytes, options.budget_bytes);
-  std::optional<Judged> joint = FastestThatFits(problem, options, search, options.budget_bytes);
-  if (!joint && capacity > options.budget_bytes) {
-    joint = FastestThatFits(problem, options, search, capacity);
+  std::optional<Judged> joint = Search(problem, options, options.budget_bytes).Best();
+  if (capacity > options.budget_bytes && (!joint || joint->failed > 0)) {
+    joint = Search(problem, options, capacity).Best();
   }
-  const Judged plain = Judge(problem, options.machine, other);
-  const bool plain_fits = plain.peak_bytes <= options.budget_bytes &&
-                          FitsInBfc(problem, other, capacity, kReplaySteps, kReplaySeeds);
-  if (joint && (!plain_fits || Faster(*joint, plain))) return std::move(joint->plan);
+  const Problem expanded = Expand(problem, other).problem;
+  Judged plain = Judge(expanded, options.machine, other);
+  plain.failed = FailedReplays(expanded, other, capacity, kReplaySteps, kReplaySeeds).size();
+  const bool plain_fits = plain.peak_bytes <= options.budget_bytes;
+  if (joint && (!plain_fits || Better(*joint, plain))) return std::move(joint->plan);
   return other;
 }
 

@@ -113,6 +113,14 @@ int64_t Ledger::PeakBytes() const {
   return peak;
 }
 
+int64_t Ledger::WorkingSet(int32_t position) const {
+  int64_t bytes = SaturatingAdd(problem_.persistent_bytes, own_[Index(position)]);
+  for (BufferId id : reads(order_[Index(position)])) {
+    bytes = SaturatingAdd(bytes, problem_.buffers[Index(id)].size_bytes);
+  }
+  return bytes;
+}
+
 int32_t Ledger::LastPosition(BufferId id, const Line& line, bool first) const {
   if (first && problem_.buffers[Index(id)].live_at_end) return positions() - 1;
   const Access& last = line.accesses.back();
@@ -377,7 +385,7 @@ void Ledger::CollectDeltas() {
   }
 }
 
-int64_t Ledger::ExcessLowered(int64_t limit) {
+int64_t Ledger::ExcessLowered(const std::vector<int64_t>& limit_bytes) {
   CollectDeltas();
   int32_t low = positions(), high = -1;
   for (const Delta& delta : deltas_) {
@@ -390,7 +398,7 @@ int64_t Ledger::ExcessLowered(int64_t limit) {
     change += scratch_[Index(p)];
     scratch_[Index(p)] = 0;
     if (change == 0) continue;
-    const int64_t over = memory_[Index(p)] - limit;
+    const int64_t over = memory_[Index(p)] - limit_bytes[Index(p)];
     const int64_t less = std::max<int64_t>(over, 0) - std::max<int64_t>(over + change, 0);
     lowered += less < 0 ? kRaised * less : less;
   }

@@ -97,6 +97,8 @@ class Ledger {
   const std::vector<Key>& slots(OpId op) const { return slots_[static_cast<size_t>(op)]; }
   const std::vector<int64_t>& memory() const { return memory_; }  // by position
   int64_t PeakBytes() const;
+  // What the op at `position` needs itself, with what it reads: no choice goes lower there.
+  int64_t WorkingSet(int32_t position) const;
   // Buffers that `op` reads and makes.
   const std::vector<BufferId>& reads(OpId op) const { return reads_[static_cast<size_t>(op)]; }
   const std::vector<BufferId>& makes(OpId op) const { return makes_[static_cast<size_t>(op)]; }
@@ -109,10 +111,11 @@ class Ledger {
   // transaction is then to be rolled back): an op of the closure may not run again or a writer of
   // its state has run by then. Adds the run time of new clones to `time_us`.
   bool Recompute(BufferId id, Key leave, int64_t* time_us);
-  // By how much the changes since Begin lower the sum over positions of max(0, memory - limit). A
+  // By how much the changes since Begin lower the sum over positions p of
+  // max(0, memory(p) - limit_bytes(p)). A
   // byte that they raise somewhere counts as kRaised bytes lowered elsewhere: the more is raised,
   // the less can be done about it later.
-  int64_t ExcessLowered(int64_t limit);
+  int64_t ExcessLowered(const std::vector<int64_t>& limit_bytes);
   void Commit();
   void Rollback();
 

@@ -93,6 +93,10 @@ BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capa
 inline constexpr int kReplaySteps = 3;
 inline constexpr uint32_t kReplaySeeds = 24;
 
+// The runs of seeds 0 .. seeds - 1 that do not fit.
+std::vector<BfcReplayResult> FailedReplays(const Problem& problem, const Plan& plan,
+                                           int64_t capacity_bytes, int steps, uint32_t seeds);
+
 // True when the runs of seeds 0 .. seeds - 1 all fit.
 bool FitsInBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes, int steps,
                uint32_t seeds);

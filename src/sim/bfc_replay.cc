@@ -130,6 +130,17 @@ BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capa
   return Replayer(problem, plan).Run(capacity_bytes, steps, seed);
 }
 
+std::vector<BfcReplayResult> FailedReplays(const Problem& problem, const Plan& plan,
+                                           int64_t capacity_bytes, int steps, uint32_t seeds) {
+  Replayer replayer(problem, plan);
+  std::vector<BfcReplayResult> failed;
+  for (uint32_t seed = 0; seed < seeds; ++seed) {
+    const BfcReplayResult result = replayer.Run(capacity_bytes, steps, seed);
+    if (!result.fits) failed.push_back(result);
+  }
+  return failed;
+}
+
 bool FitsInBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes, int steps,
                uint32_t seeds) {
   Replayer replayer(problem, plan);
