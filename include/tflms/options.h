@@ -27,9 +27,10 @@ struct Options {
   std::string host_device = "CPU:0";  // device of the swapped tensors, same job and task
 
   // How much.
-  int64_t budget_bytes = 0;  // device memory a step may use; 0 = not known
-  int64_t batch_size = 0;    // fills unknown first extents; 0 = leave them unknown
-  double safety = 0.95;      // part of the budget that plans may fill
+  int64_t budget_bytes = 0;       // device memory a step may use; 0 = not known
+  int64_t batch_size = 0;         // fills unknown first extents; 0 = leave them unknown
+  double safety = 0.95;           // part of the budget that plans may fill
+  int64_t host_budget_bytes = 0;  // host memory for swapped tensors; 0 = no limit
 
   // What to swap.
   std::string planner = "joint";
@@ -41,6 +42,7 @@ struct Options {
   int64_t min_swap_bytes = 65536;
   std::string swap_branches = "yes";
   int64_t branch_threshold = -1;
+  std::string recompute = "auto";
 
   // Which tensors may be swapped, by the operations that make (output) and read (input) them: lists
   // with commas. Empty include lists take everything.

@@ -16,7 +16,8 @@ enum class Outcome {
   kNotNeeded,      // the graph's peak stays under the budget as it is
   kNothingToSwap,  // no tensor qualifies; `reason` and `skipped` say why
   kAlreadyDone,    // the graph carries tflms nodes: it has been here before
-  kDeclined,       // something not understood: the graph as it came; `reason` says what
+  // The graph as it came: something is not understood, or budgets cannot hold; `reason` says what.
+  kDeclined,
 };
 
 // "rewritten", "not-needed", "nothing-to-swap", "already-done", "declined".
@@ -101,6 +102,11 @@ struct Report {
   int64_t order_bound_bytes = 0;  // no order that keeps all tensors on the device goes below
   int64_t time_bound_us = 0;      // no plan in this order that keeps to the budget is faster
   int64_t host_peak_bytes = 0;    // predicted
+  int64_t host_budget_bytes = 0;  // of this accelerator; 0 = no limit
+  // When the two budgets cannot both hold: the least found on the device within the host's, and the
+  // bytes on the host of the plan that keeps to the device's. Else 0.
+  int64_t device_needed_bytes = 0;
+  int64_t host_needed_bytes = 0;
   int64_t swapped_tensors = 0;
   int64_t swap_out_bytes = 0;  // per run of the graph
   int64_t swap_in_bytes = 0;

@@ -30,6 +30,7 @@ def enable(
     budget_bytes: Size | None = None,
     batch_size: int | None = None,
     safety: float | None = None,
+    host_budget_bytes: Size | None = None,
     planner: str | None = None,
     swapout_threshold: int | None = None,
     swapin_groupby: int | None = None,
@@ -39,6 +40,7 @@ def enable(
     min_swap_bytes: Size | None = None,
     swap_branches: bool | str | None = None,
     branch_threshold: int | None = None,
+    recompute: str | None = None,
     include_output_scopes: Words | None = None,
     include_output_types: Words | None = None,
     include_output_names: Words | None = None,
@@ -89,6 +91,9 @@ def enable(
         batch_size: fills unknown first extents of what a step is fed. Default 0: what Keras's data
             says when ``fit`` opens it; elsewhere they stay unknown.
         safety: part of the budget that plans may fill. Default 0.95.
+        host_budget_bytes: host memory that swapped tensors may take. When ``budget_bytes`` cannot
+            hold with it, graphs are left as they are, and the report says what would do. Default 0:
+            no limit.
         planner: which planner chooses. Default ``level-distance``.
         swapout_threshold: swap tensors unused for more than this many levels. Default -1: found
             from the budget.
@@ -101,6 +106,8 @@ def enable(
             Default ``yes``.
         branch_threshold: swap across skip connections longer than this many levels. Default -1: as
             ``swapout_threshold``.
+        recompute: ``never``: no operation runs twice, tensors are only swapped. Default ``auto``:
+            where that costs less.
         include_output_scopes, include_output_types, include_output_names: swap only tensors made by
             operations in these scopes, of these types, or whose name fits one of these patterns
             (``*`` and ``?``); a list, or text with commas. Default: all.

@@ -127,6 +127,7 @@ class Library:
     def watch_costs(self, on: bool) -> None:
         """Whether cost tables are also kept of graphs that pass while tflms is off."""
         self._api.watch_costs(int(on))
+
     def plan_files(self) -> list[dict[str, Any]]:
         """The same plans as a plan file has them: ``graph``, ``device``, ``plan``."""
         return list(self._json(self._api.plan_files()) or [])

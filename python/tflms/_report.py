@@ -76,6 +76,11 @@ class Report:
         floor_bytes: no swapping gets the peak below this; ``floor_node`` is what needs it.
         order_bound_bytes: no order that keeps all tensors on the device gets the peak below this.
         time_bound_us: no plan in this order that keeps to the budget is faster.
+        host_peak_bytes: predicted, of swapped tensors on the host at once; ``host_budget_bytes``
+            is the most that it may be, 0 when there is no limit.
+        device_needed_bytes, host_needed_bytes: when the budgets of device and host cannot both
+            hold: the least found on the device within the host's, and what a plan within the
+            device's needs on the host. Else 0.
         compiled_nodes: nodes in parts that XLA takes over, which no graph pass can reach.
         machine: whose figures the operations' run times are from; ``""``: each counts alike.
         compute_us: sum of the run times of the device's operations.
@@ -108,6 +113,9 @@ class Report:
     order_bound_bytes: int = 0
     time_bound_us: int = 0
     host_peak_bytes: int = 0
+    host_budget_bytes: int = 0
+    device_needed_bytes: int = 0
+    host_needed_bytes: int = 0
     swapped_tensors: int = 0
     swap_out_bytes: int = 0
     swap_in_bytes: int = 0
@@ -186,7 +194,8 @@ class Report:
             + (f" at {self.floor_node})" if self.floor_node else ")"),
             f"  {format_count(self.swapped_tensors, 'tensor')} swapped: "
             f"{format_bytes(self.swap_out_bytes)} out, {format_bytes(self.swap_in_bytes)} in, "
-            f"host peak {format_bytes(self.host_peak_bytes)}",
+            f"host peak {format_bytes(self.host_peak_bytes)}"
+            + (f" of {format_bytes(self.host_budget_bytes)}" if self.host_budget_bytes else ""),
             f"  {format_count(self.nodes, 'node')} + {self.nodes_added} added, "
             f"{format_count(self.control_edges_added, 'control edge')} added"
             + (", order pinned" if self.order_pinned else "")

@@ -250,7 +250,8 @@ bool HasKnobs(const PlannerOptions& options) {
 
 Result<Plan> PlanJoint(const Problem& problem, const PlannerOptions& options) {
   TFLMS_ASSIGN_OR_RETURN(Plan other, PlanLevelDistance(problem, options));
-  const bool has_work = !other.swaps.empty();
+  const bool has_work = !other.swaps.empty() ||
+                        PlannedMemory(problem, other).peak_bytes > options.budget_bytes;
   if (!has_work || options.budget_bytes <= 0 || !options.may_pin || HasKnobs(options)) return other;
   const int64_t capacity = std::max(options.memory_bytes, options.budget_bytes);
   std::optional<Judged> joint = Search(problem, options, options.budget_bytes).Best();

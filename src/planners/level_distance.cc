@@ -16,6 +16,7 @@
 // Fragmentation counts: a plan of 2 or 3 must also pass replays in the model of TensorFlow's
 // allocator (src/sim/bfc.h), within the budget or, when no plan does, within the device's memory.
 // Swaps are dropped only as far as it still does.
+// With a host limit, each of these plans swaps what has room there (host_room.h).
 // Without a budget, or with threshold or ahead given, the search is over what is not given, and the
 // smallest peak wins.
 //
@@ -32,6 +33,7 @@
 
 #include "src/base/checked_math.h"
 #include "src/planners/gaps.h"
+#include "src/planners/host_room.h"
 #include "src/planners/order.h"
 #include "src/sim/bfc.h"
 #include "src/sim/simulator.h"
@@ -139,6 +141,7 @@ Candidate Swapped(const Problem& problem, const Course& course, const Setting& s
     last = gap.buffer;
   }
   KeepLargest(problem, course.steps, options.n_tensors, &candidate.plan.swaps);
+  KeepToHostRoom(problem, options.host_bytes, &candidate.plan);
   candidate.peak_bytes = PlannedMemory(problem, candidate.plan).peak_bytes;
   return candidate;
 }

@@ -38,7 +38,7 @@ struct PlannerOptions {
   bool may_pin = true;               // order edges may be used
   bool may_recompute = true;         // clones may be used
   Machine machine;                   // how fast copies are; with the ops' times, what plans cost
-  int64_t host_bytes = 0;            // host memory for swapped buffers; 0 = no limit
+  int64_t host_bytes = 0;            // every plan's host peak keeps to it; 0 = no limit
   // The search stops here with the best plan so far.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };

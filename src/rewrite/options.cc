@@ -13,23 +13,17 @@
 #include "src/cost/profile.h"
 #include "src/planners/planner.h"
 #include "src/rewrite/level_slices.h"
+#include "src/rewrite/option_row.h"
 
 namespace tflms {
 namespace {
 
-using Member = std::variant<int64_t Options::*, double Options::*, std::string Options::*>;
-
-struct Row {
-  std::string name;
-  Member member;
-  std::string unit;
-  double low = 0, high = 0;          // numbers: both ends allowed
-  std::vector<std::string> choices;  // strings: empty = any text
-  std::string range;                 // for people
-  std::string help;
-  Status (*check)(const std::string& value) = nullptr;  // strings: what is wrong with it
-  bool zero = true;                                     // numbers: whether 0 is allowed
-};
+using option_rows::AutoOrPositive;
+using option_rows::Choice;
+using option_rows::Join;
+using option_rows::Number;
+using option_rows::Text;
+using Row = option_rows::OptionRow;
 
 constexpr double kMaxCount = 1e6;
 constexpr double kMaxSize = 1e18;
@@ -38,35 +32,6 @@ std::vector<std::string> PlannerNames() {
   std::vector<std::string> names;
   for (const PlannerEntry& entry : PlannerCatalog()) names.emplace_back(entry.name);
   return names;
-}
-
-std::string Join(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
-// A number that may be -1 or 1 and more, but not 0.
-Row AutoOrPositive(Row row) {
-  row.zero = false;
-  return row;
-}
-
-Row Number(std::string name, Member member, std::string unit, double low, double high,
-           std::string range, std::string help) {
-  return {std::move(name),  member,          std::move(unit), low, high, {},
-          std::move(range), std::move(help), nullptr,         true};
-}
-
-Row Choice(std::string name, Member member, std::vector<std::string> choices, std::string help) {
-  std::string range = Join(choices, " | ");
-  return {std::move(name),  member,          "",      0,   0, std::move(choices),
-          std::move(range), std::move(help), nullptr, true};
-}
-
-Row Text(std::string name, Member member, std::string range, std::string help,
-         Status (*check)(const std::string& value) = nullptr) {
-  return {std::move(name), member, "", 0, 0, {}, std::move(range), std::move(help), check, true};
 }
 
 Status CheckHostDevice(const std::string& value) {
@@ -97,6 +62,12 @@ std::vector<Row> WhereRows() {
       Number("safety", &Options::safety, "part", 0.1, 1.0, "0.1 .. 1",
              "Part of the budget that a plan may fill. The rest is for what no plan sees: "
              "workspace, fragmentation, tensors of unknown size. 1 trusts the plan entirely."),
+      Number("host_budget_bytes", &Options::host_budget_bytes, "bytes", 0, kMaxSize,
+             "0 (no limit) .. 1e18",
+             "Host memory that swapped tensors may take, all accelerators together, in equal "
+             "parts. When the device budget cannot hold with it either, the graph is left as it "
+             "is, and the report names the bytes that would do. Too small a limit brings more "
+             "operations that run twice, or no plan; too large a one ends for lack of memory."),
   };
 }
 
@@ -132,6 +103,9 @@ std::vector<Row> WhatRows() {
       Number("branch_threshold", &Options::branch_threshold, "levels", -1, kMaxCount,
              "-1 (as swapout_threshold), 0 .. 1000000",
              "With swap_branches, swap across a skip connection only when it is longer than this."),
+      Choice("recompute", &Options::recompute, {"auto", "never"},
+             "auto: operations run twice where that costs less than copying what they make. "
+             "never: nothing runs twice, tensors are only swapped."),
   };
 }
 

@@ -9,15 +9,37 @@
 #include <string>
 #include <utility>
 
+#include "src/base/bytes_text.h"
+#include "src/planners/host_room.h"
 #include "src/rewrite/named_plan.h"
 #include "src/rewrite/plan_file.h"
+#include "src/sim/clones.h"
 
 namespace tflms {
 namespace {
 
+// What the options forbid in a plan of a file, or nothing.
+Status Allowed(const PlanSubject& subject, const Options& options, int64_t host_bytes,
+               const Plan& plan) {
+  if (plan.pin_order && options.pin_order == "never") {
+    return Unsupported("it holds the order, which the option pin_order forbids");
+  }
+  if (!plan.clones.empty() && options.recompute == "never") {
+    return Unsupported("it runs operations again, which the option recompute forbids");
+  }
+  const int64_t needed =
+      PlannedMemory(Expand(subject.map.problem, plan).problem, plan).host_peak_bytes;
+  if (host_bytes > 0 && needed > host_bytes) {
+    return Unsupported("it needs " + FormatBytes(needed) + " on the host, of " +
+                       FormatBytes(host_bytes) + " that host_budget_bytes allows");
+  }
+  return Status();
+}
+
 // The plan in the file that is for this graph; of those that do not fit, the error of the one that
 // has most in common with it.
-Result<Plan> FromFile(const PlanSubject& subject, const Options& options, Report* report) {
+Result<Plan> FromFile(const PlanSubject& subject, const Options& options, int64_t host_bytes,
+                      Report* report) {
   TFLMS_ASSIGN_OR_RETURN(const std::vector<NamedPlan> plans, ReadPlanFile(options.plan));
   const std::string fingerprint = GraphFingerprint(subject.graph, subject.accelerator);
   Status nearest = Unsupported("it has no plan");
@@ -26,8 +48,9 @@ Result<Plan> FromFile(const PlanSubject& subject, const Options& options, Report
     for (const NamedPlan& named : plans) {
       if ((named.fingerprint == fingerprint) != exact) continue;
       Result<Plan> plan = PlanFromNames(subject, named);
-      if (plan.ok() && plan->pin_order && options.pin_order == "never") {
-        plan = Unsupported("it holds the order, which the option pin_order forbids");
+      if (plan.ok()) {
+        const Status allowed = Allowed(subject, options, host_bytes, *plan);
+        if (!allowed.ok()) plan = allowed;
       }
       if (plan.ok()) {
         if (!exact) {
@@ -66,7 +89,7 @@ std::optional<Plan> FromStore(const PlanSubject& subject, const std::string& key
 Result<Plan> FindPlan(const PlanSubject& subject, const Options& options,
                       const PlannerOptions& planner_options, PlanStore* store, Report* report) {
   if (!options.plan.empty()) {
-    Result<Plan> plan = FromFile(subject, options, report);
+    Result<Plan> plan = FromFile(subject, options, planner_options.host_bytes, report);
     if (plan.ok()) {
       report->plan_source = "file";
       return plan;
@@ -86,6 +109,8 @@ Result<Plan> FindPlan(const PlanSubject& subject, const Options& options,
   }
   TFLMS_ASSIGN_OR_RETURN(Plan plan, planner->plan(subject.map.problem, planner_options));
   report->plan_source = "planner";
+  // Planners keep to it; this holds for those that come.
+  KeepToHostRoom(Expand(subject.map.problem, plan).problem, planner_options.host_bytes, &plan);
   const std::string fault = CheckPlan(subject.map.problem, plan);
   if (!fault.empty()) return InternalError("planner " + options.planner + ": " + fault);
   // A plan that the time limit cut short is not what another run would find. One that does nothing

@@ -26,6 +26,8 @@ PlannerOptions PlannerOptionsOf(const Options& options, const Machine& link,
   out.n_tensors = clamped(options.n_tensors);
   out.min_swap_bytes = options.min_swap_bytes;
   out.may_pin = options.pin_order != "never";
+  out.may_recompute = options.recompute != "never";
+  out.host_bytes = options.host_budget_bytes;
   out.machine = link;
   out.deadline = deadline;
   return out;

@@ -63,7 +63,10 @@ std::string SwapLines(const Report& report) {
   text += Line("order pinned", report.order_pinned ? "yes" : "no");
   text += Line("nodes, order edges", std::to_string(report.nodes_added) + " and " +
                                          std::to_string(report.control_edges_added) + " added");
-  text += Line("host peak", FormatBytes(report.host_peak_bytes));
+  text += Line(
+      "host peak",
+      FormatBytes(report.host_peak_bytes) +
+          (report.host_budget_bytes > 0 ? " of " + FormatBytes(report.host_budget_bytes) : ""));
   return text;
 }
 
@@ -164,6 +167,9 @@ std::string ReportToJson(const Report& report) {
       {"order_bound_bytes", report.order_bound_bytes},
       {"time_bound_us", report.time_bound_us},
       {"host_peak_bytes", report.host_peak_bytes},
+      {"host_budget_bytes", report.host_budget_bytes},
+      {"device_needed_bytes", report.device_needed_bytes},
+      {"host_needed_bytes", report.host_needed_bytes},
       {"swapped_tensors", report.swapped_tensors},
       {"swap_out_bytes", report.swap_out_bytes},
       {"swap_in_bytes", report.swap_in_bytes},

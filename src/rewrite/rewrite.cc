@@ -17,6 +17,7 @@
 #include "src/planners/order.h"
 #include "src/planners/planner.h"
 #include "src/rewrite/describe_bounds.h"
+#include "src/rewrite/host_budget.h"
 #include "src/rewrite/plan_details.h"
 #include "src/rewrite/plan_request.h"
 #include "src/rewrite/plan_source.h"
@@ -46,6 +47,7 @@ bool HasBeenRewritten(const Graph& graph) {
 void Describe(const Graph& graph, const Options& options, const ProblemMap& map, Report* report) {
   report->planner = options.planner;
   report->budget_bytes = options.budget_bytes;
+  report->host_budget_bytes = options.host_budget_bytes;
   report->persistent_bytes = map.problem.persistent_bytes;
   report->unknown_size_tensors = map.unknown_size_tensors;
   report->compiled_nodes = map.compiled_nodes;
@@ -180,6 +182,9 @@ Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& p
   const PlannerOptions wanted = PlannerOptionsOf(options, pricing.link, deadline);
   TFLMS_ASSIGN_OR_RETURN(const Plan plan, FindPlan(subject, options, wanted, store, report));
   DescribeBounds(map.problem, plan, wanted.machine, report);
+  TFLMS_ASSIGN_OR_RETURN(std::string conflict,
+                         WhyBudgetsConflict(subject, options, wanted, plan, report));
+  if (!conflict.empty()) return Finish(Outcome::kDeclined, std::move(conflict), report);
   if (plan.swaps.empty() && !plan.pin_order) {
     DescribeAllocator(*graph, map.problem, plan, report);
     return FinishUnchanged(options, report);
@@ -221,12 +226,25 @@ std::string NoAcceleratorReason(const Graph& graph, const std::string& wanted) {
          (found.empty() ? "none is placed anywhere" : "the graph's operations are on " + found);
 }
 
+// Accelerators share the host: each gets an equal part.
+Options OptionsForEach(const Options& options, const Graph& graph) {
+  Options each = options;
+  const auto accelerators =
+      std::count_if(graph.devices.begin(), graph.devices.end(),
+                    [](const Device& device) { return device.kind == DeviceKind::kAccelerator; });
+  if (accelerators > 1 && options.host_budget_bytes > 0) {
+    each.host_budget_bytes = std::max<int64_t>(1, options.host_budget_bytes / accelerators);
+  }
+  return each;
+}
+
 // A graph whose operations have their costs.
 Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing& pricing,
                                           const std::string& graph_name, PlanStore* store,
                                           Graph* graph) {
   const Graph before = *graph;
   const bool done_before = HasBeenRewritten(before);
+  const Options each = OptionsForEach(options, before);
   std::vector<Report> reports;
   const Clock::time_point deadline =
       Clock::now() + std::chrono::milliseconds(options.time_limit_ms);
@@ -235,7 +253,7 @@ Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing&
     const Clock::time_point start = Clock::now();
     Report report;
     report.graph = graph_name;
-    const Status status = RewriteFor(static_cast<DeviceId>(device), options, pricing, deadline,
+    const Status status = RewriteFor(static_cast<DeviceId>(device), each, pricing, deadline,
                                      done_before, store, graph, &report);
     if (!status.ok()) {
       *graph = before;

@@ -52,6 +52,8 @@ Result<PlannerOptions> ReadPlannerOptions(RunArgs* args) {
   TFLMS_RETURN_IF_ERROR(TakeInt32(args, "branch-threshold", &options.branch_threshold));
   options.swap_branches = args->Take("swap-branches", "yes") == "yes";
   options.may_pin = args->Take("pin", "yes") == "yes";
+  options.may_recompute = args->Take("recompute", "yes") == "yes";
+  TFLMS_ASSIGN_OR_RETURN(options.host_bytes, args->TakeNumber("host", 0));
   return options;
 }
 
@@ -233,6 +235,10 @@ Result<Lines> ReportCommand(const Graph& graph, RunArgs* args, TextState*) {
     add("swapped", report.swapped_tensors);
     add("out-bytes", report.swap_out_bytes);
     add("in-bytes", report.swap_in_bytes);
+    add("host-peak", report.host_peak_bytes);
+    add("host-budget", report.host_budget_bytes);
+    add("host-needed", report.host_needed_bytes);
+    add("device-needed", report.device_needed_bytes);
     add("recomputed", report.recomputed_tensors);
     add("unknown-size", report.unknown_size_tensors);
     add("compiled", report.compiled_nodes);
