@@ -250,8 +250,8 @@ bool HasKnobs(const PlannerOptions& options) {
 
 Result<Plan> PlanJoint(const Problem& problem, const PlannerOptions& options) {
   TFLMS_ASSIGN_OR_RETURN(Plan other, PlanLevelDistance(problem, options));
-  const bool has_work = !other.swaps.empty() ||
-                        PlannedMemory(problem, other).peak_bytes > options.budget_bytes;
+  const bool has_work =
+      !other.swaps.empty() || PlannedMemory(problem, other).peak_bytes > options.budget_bytes;
   if (!has_work || options.budget_bytes <= 0 || !options.may_pin || HasKnobs(options)) return other;
   const int64_t capacity = std::max(options.memory_bytes, options.budget_bytes);
   std::optional<Judged> joint = Search(problem, options, options.budget_bytes).Best();
@@ -262,7 +262,10 @@ Result<Plan> PlanJoint(const Problem& problem, const PlannerOptions& options) {
   Judged plain = Judge(expanded, options.machine, other);
   plain.failed = FailedReplays(expanded, other, capacity, kReplaySteps, kReplaySeeds).size();
   const bool plain_fits = plain.peak_bytes <= options.budget_bytes;
-  if (joint && (!plain_fits || Better(*joint, plain))) return std::move(joint->plan);
+  // Where neither fits the allocator, time does not count.
+  const bool better =
+      joint && (joint->failed < plain.failed || (joint->failed == 0 && Better(*joint, plain)));
+  if (joint && (!plain_fits || better)) return std::move(joint->plan);
   return other;
 }
 

@@ -94,6 +94,7 @@ class Builder {
       if (op.on_device) {
         map_.problem.persistent_bytes =
             SaturatingAdd(map_.problem.persistent_bytes, node.state_bytes);
+        if (node.state_bytes > 0) map_.problem.persistent_sizes.push_back(node.state_bytes);
       }
     }
   }

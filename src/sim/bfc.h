@@ -79,11 +79,15 @@ struct BfcReplayResult {
   int64_t failed_bytes = 0;      // that request
 };
 
-// Replays `steps` runs of a pinned plan in a region of `capacity_bytes`. Persistent bytes lie at
-// the region's start. What a run leaves to chance is drawn from `seed`: how soon a swap-out ends
-// before the op that waits for it, and in which order the buffers that begin at one position ask
-// for their memory. Seed 0 is the run with the slowest copies, kFastCopies the one with copies that
-// take next to no time, both in the order of the buffers.
+// Replays `steps` runs of a pinned plan in a region of `capacity_bytes`. What a run leaves to
+// chance is drawn from `seed`:
+//   - the order in which buffers that begin at one position ask for their memory;
+//   - how soon swap-outs end before the op that waits for them: in half of the seeds as if copies
+//     took next to no time, in the others anywhere;
+//   - where persistent bytes lie: in half of the seeds at the region's start without gaps, in the
+//     others with the gaps that initial values leave, which are as large as the variables.
+// Seed 0 is the run with the slowest copies, kFastCopies the one with copies that take next to no
+// time, both without gaps and in the order of the buffers.
 inline constexpr uint32_t kFastCopies = 0xFFFFFFFF;
 BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capacity_bytes,
                           int steps, uint32_t seed);

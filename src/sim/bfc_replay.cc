@@ -41,6 +41,7 @@ class Replayer {
  public:
   Replayer(const Problem& problem, const Plan& plan)
       : persistent_bytes_(problem.persistent_bytes),
+        persistent_sizes_(problem.persistent_sizes),
         stays_(FindResidency(problem, plan, Positions(plan.order)).on_device) {
     for (OpId op : plan.order) workspace_.push_back(problem.ops[Index(op)].workspace_bytes);
     chunk_.resize(stays_.size());
@@ -48,14 +49,18 @@ class Replayer {
   }
 
   BfcReplayResult Run(int64_t capacity_bytes, int steps, uint32_t seed) {
-    // Variables came first, many of them: they fill the region's start without gaps.
     if (persistent_bytes_ > capacity_bytes) return {false, 0, 0, persistent_bytes_};
-    const int64_t held = (persistent_bytes_ + kBfcAlignment - 1) / kBfcAlignment * kBfcAlignment;
+    // Every step of one run draws anew.
+    const bool drawn = seed != 0 && seed != kFastCopies;
+    const bool gaps = drawn && seed % 2 == 1;
+    const bool fast = seed == kFastCopies || (drawn && seed % 4 >= 2);
+    const int64_t held =
+        gaps ? 0 : (persistent_bytes_ + kBfcAlignment - 1) / kBfcAlignment * kBfcAlignment;
     BfcModel model(capacity_bytes - held);
+    const int64_t without_room = gaps ? PlaceVariables(&model) : 0;
+    if (without_room > 0) return {false, model.peak_bytes(), 0, without_room};
     for (int step = 0; step < steps; ++step) {
-      // Every step of one run draws anew.
-      const bool drawn = seed != 0 && seed != kFastCopies;
-      Draw(drawn ? seed * 1000 + static_cast<uint32_t>(step) : seed);
+      Draw(drawn ? seed * 1000 + static_cast<uint32_t>(step) : seed, fast);
       for (size_t p = 0; p < workspace_.size(); ++p) {
         const int64_t failed_bytes = RunPosition(p, &model);
         if (failed_bytes == 0) continue;
@@ -66,10 +71,23 @@ class Replayer {
   }
 
  private:
+  // Each variable beside its initial value, which then goes. The bytes of the request that found no
+  // chunk; 0 when all did.
+  int64_t PlaceVariables(BfcModel* model) {
+    int64_t rest = persistent_bytes_;
+    for (int64_t size_bytes : persistent_sizes_) {
+      const BfcModel::ChunkId initial = model->Allocate(size_bytes);
+      const BfcModel::ChunkId variable = initial < 0 ? -1 : model->Allocate(size_bytes);
+      if (initial < 0) return size_bytes;
+      if (variable >= 0) model->Free(initial);
+      rest -= size_bytes;
+    }
+    return rest > 0 && model->Allocate(rest) < 0 ? rest : 0;
+  }
+
   // What begins and ends at each position of one step.
-  void Draw(uint32_t seed) {
+  void Draw(uint32_t seed, bool fast) {
     std::mt19937 random(seed);
-    const bool fast = seed == kFastCopies;
     for (size_t i = 0; i < stays_.size(); ++i) {
       const Stay& stay = stays_[i];
       to_[i] = stay.to;
@@ -87,7 +105,7 @@ class Replayer {
         stays_, workspace_.size(), [&](size_t i) { return stays_[i].from; }, &begins_);
     Sort(
         stays_, workspace_.size(), [&](size_t i) { return to_[i]; }, &ends_);
-    if (seed == 0 || fast) return;
+    if (seed == 0 || seed == kFastCopies) return;
     const auto item = [&](size_t p) {
       return begins_.items.begin() + static_cast<std::ptrdiff_t>(begins_.row[p]);
     };
@@ -116,6 +134,7 @@ class Replayer {
   }
 
   const int64_t persistent_bytes_;
+  const std::vector<int64_t> persistent_sizes_;
   const std::vector<Stay> stays_;
   std::vector<int64_t> workspace_;        // by position
   std::vector<BfcModel::ChunkId> chunk_;  // by stay

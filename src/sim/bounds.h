@@ -55,10 +55,10 @@ OrderBound KeepEverythingBound(const Problem& problem, const std::vector<OpId>& 
 // T0, T1, T2, T2'. kNoPlan: no plan of this kind fits the budget.
 inline constexpr int64_t kNoPlan = std::numeric_limits<int64_t>::max();
 struct TimeBounds {
-  int64_t compute_us = 0;    // T0
-  int64_t swap_us = 0;       // T1
+  int64_t compute_us = 0;         // T0
+  int64_t swap_us = 0;            // T1
   int64_t recompute_time_us = 0;  // T2
-  int64_t both_us = 0;       // T2', never above the two before
+  int64_t both_us = 0;            // T2', never above the two before
 };
 // `order` holds all ops of `problem` and no clone; `budget_bytes` is what the peak keeps to.
 // Evaluated where the excess over the budget is largest: at the worst op of each of up to 64 equal

@@ -63,7 +63,8 @@ struct Problem {
   std::vector<ProblemBuffer> buffers;
   // successors[op]: ops that may start only after `op` has ended. Ascending, no duplicates.
   std::vector<std::vector<OpId>> successors;
-  int64_t persistent_bytes = 0;  // always on the device: variables and constants
+  int64_t persistent_bytes = 0;           // always on the device: variables and constants
+  std::vector<int64_t> persistent_sizes;  // of them, those known one by one
   // (reader, writer) of one state, ordered by both: a clone of the reader stands before the writer
   // too. The ops themselves are ordered by `successors`.
   std::vector<std::pair<OpId, OpId>> writes_after_reads;
