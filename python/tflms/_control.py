@@ -94,7 +94,8 @@ def enable(
         host_budget_bytes: host memory that swapped tensors may take. When ``budget_bytes`` cannot
             hold with it, graphs are left as they are, and the report says what would do. Default 0:
             no limit.
-        planner: which planner chooses. Default ``level-distance``.
+        planner: which planner chooses: ``joint`` swaps and recomputes, by the time that adds;
+            ``level-distance`` swaps what is far from its next use. Default ``joint``.
         swapout_threshold: swap tensors unused for more than this many levels. Default -1: found
             from the budget.
         swapin_groupby: readers within this many levels share one swap-in. Default -1: automatic.
@@ -134,8 +135,8 @@ def enable(
         dump_dir: graphs before and after are written here. Default: not written.
         plan: a plan file, as ``tflms.save_plan()`` or ``tflms plan -o`` wrote it: its plans are used
             for the graphs they fit. Default: every graph is planned.
-        cache_dir: where plans are kept for later processes, ``auto``, ``off`` or a folder. Default
-            ``auto``: ``tflms/plans`` under ``$XDG_CACHE_HOME`` or ``~/.cache``.
+        cache_dir: where plans are kept for later processes, ``auto``, ``off`` or a folder.
+            Default ``auto``: ``tflms/plans`` under ``$XDG_CACHE_HOME`` or ``~/.cache``.
 
     Raises:
         ValueError: a value is out of range; the message lists what is allowed.

@@ -42,7 +42,9 @@ def step(**options):
     return tf.function(gradient, **options)
 
 X = tf.random.stateless_normal([500, 500], [1, 2])
-OPTIONS = dict(device_type="CPU", budget_bytes=16_000_000, min_swap_bytes=1000)
+OPTIONS = dict(
+    device_type="CPU", budget_bytes=16_000_000, min_swap_bytes=1000, planner="level-distance"
+)
 
 def reports():
     return library().reports()["reports"]
