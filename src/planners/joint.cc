@@ -55,6 +55,10 @@ constexpr int kRelaxRounds = 2;
 constexpr int kRepairs = 40;
 constexpr double kLowerBy[] = {0.02, 0.0125};
 constexpr int32_t kAround = 16;
+// Plans that are repaired at most, for each of kLowerBy.
+constexpr size_t kManyStarts = 8;
+// Seeds that are replayed first.
+constexpr uint32_t kFewSeeds = 6;
 // What is this near to the next plan before the allocator is asked ends the search.
 constexpr double kNearEnough = 1.005;
 
@@ -131,8 +135,13 @@ class Search {
     std::stable_sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) {
       return std::pair(a.time_us, a.moved_bytes) < std::pair(b.time_us, b.moved_bytes);
     });
+    const auto same = [](const Start& a, const Start& b) {
+      return a.time_us == b.time_us && a.moved_bytes == b.moved_bytes;
+    };
+    starts.erase(std::unique(starts.begin(), starts.end(), same), starts.end());
     for (double step : kLowerBy) {
-      for (const Start& start : starts) {
+      for (size_t i = 0; i < std::min(starts.size(), kManyStarts); ++i) {
+        const Start& start = starts[i];
         const auto near = static_cast<int64_t>(static_cast<double>(start.time_us) * kNearEnough);
         if (Late(options_) || (best_ && best_->failed == 0 && best_->time_us <= near)) break;
         Repair(start, limit_bytes, static_cast<int64_t>(static_cast<double>(limit_bytes) * step));
@@ -183,13 +192,22 @@ class Search {
     for (int round = 0; round < kRepairs && !Late(options_); ++round) {
       if (!MakePlan(limits, &attempt)) return;
       if (best_ && best_->failed == 0 && !Better(attempt.judged, *best_)) return;
-      const std::vector<BfcReplayResult> failed = FailedReplays(
-          attempt.expanded, attempt.judged.plan, capacity_bytes_, kReplaySteps, kReplaySeeds);
-      attempt.judged.failed = failed.size();
+      const std::vector<BfcReplayResult> failed = AskAllocator(attempt.expanded, &attempt.judged);
       if (!best_ || Better(attempt.judged, *best_)) best_ = attempt.judged;
-      if (failed.empty()) return;
-      LowerAround(failed, attempt, step, &limits);
+      if (failed.empty() || !LowerAround(failed, attempt, step, &limits)) return;
     }
+  }
+
+  // The replays that fail. Where the first few all do, the others count as if they did.
+  std::vector<BfcReplayResult> AskAllocator(const Problem& expanded, Judged* judged) const {
+    const Plan& plan = judged->plan;
+    std::vector<BfcReplayResult> failed =
+        FailedReplays(expanded, plan, capacity_bytes_, kReplaySteps, kFewSeeds);
+    judged->failed = kReplaySeeds;
+    if (failed.size() == kFewSeeds) return failed;
+    failed = FailedReplays(expanded, plan, capacity_bytes_, kReplaySteps, kReplaySeeds);
+    judged->failed = failed.size();
+    return failed;
   }
 
   // False when there is no plan within the limits.
@@ -217,20 +235,26 @@ class Search {
     }
   }
 
-  void LowerAround(const std::vector<BfcReplayResult>& failed, const Attempt& attempt, int64_t step,
+  // False when no limit can be lowered there.
+  bool LowerAround(const std::vector<BfcReplayResult>& failed, const Attempt& attempt, int64_t step,
                    std::vector<int64_t>* limits) const {
     const auto last = static_cast<int32_t>(limits->size()) - 1;
+    const int32_t around = std::clamp(last / 32, 1, kAround);
     std::vector<bool> lower(limits->size(), false);
     for (const BfcReplayResult& result : failed) {
       const int32_t at = attempt.first_run[static_cast<size_t>(result.failed_position)];
-      std::fill(lower.begin() + std::max(0, at - kAround),
-                lower.begin() + std::min(last, at + kAround) + 1, true);
+      std::fill(lower.begin() + std::max(0, at - around),
+                lower.begin() + std::min(last, at + around) + 1, true);
     }
+    bool lowered = false;
     for (int32_t p = 0; p <= last; ++p) {
       int64_t& limit = (*limits)[static_cast<size_t>(p)];
-      if (!lower[static_cast<size_t>(p)]) continue;
-      limit = std::max(limit - step, std::min(limit, attempt.ledger.WorkingSet(p)));
+      const int64_t floor = attempt.ledger.WorkingSet(p);
+      if (!lower[static_cast<size_t>(p)] || limit <= floor) continue;
+      limit = std::max(limit - step, floor);
+      lowered = true;
     }
+    return lowered;
   }
 
   const Problem& problem_;

@@ -5,6 +5,7 @@
 #include "src/sim/bfc.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace tflms {
@@ -36,9 +37,8 @@ BfcModel::BfcModel(int64_t capacity_bytes) {
 }
 
 int BfcModel::BinOf(int64_t size_bytes) {
-  int bin = 0;
-  for (int64_t units = size_bytes / kBfcAlignment; units > 1 && bin < kBins - 1; units /= 2) ++bin;
-  return bin;
+  const auto units = static_cast<uint64_t>(std::max<int64_t>(1, size_bytes / kBfcAlignment));
+  return std::min(static_cast<int>(std::bit_width(units)) - 1, kBins - 1);
 }
 
 BfcModel::ChunkId BfcModel::NewChunk() {
