@@ -143,7 +143,7 @@ class Search {
       for (size_t i = 0; i < std::min(starts.size(), kManyStarts); ++i) {
         const Start& start = starts[i];
         const auto near = static_cast<int64_t>(static_cast<double>(start.time_us) * kNearEnough);
-        if (Late(options_) || (best_ && best_->failed == 0 && best_->time_us <= near)) break;
+        if (best_ && (Late(options_) || (best_->failed == 0 && best_->time_us <= near))) break;
         Repair(start, limit_bytes, static_cast<int64_t>(static_cast<double>(limit_bytes) * step));
       }
     }
@@ -189,7 +189,7 @@ class Search {
   void Repair(const Start& start, int64_t limit_bytes, int64_t step) {
     std::vector<int64_t> limits(start.order->size(), limit_bytes);
     Attempt attempt(problem_, *start.order, CoverOf(start.setting));
-    for (int round = 0; round < kRepairs && !Late(options_); ++round) {
+    for (int round = 0; round == 0 || (round < kRepairs && !Late(options_)); ++round) {
       if (!MakePlan(limits, &attempt)) return;
       if (best_ && best_->failed == 0 && !Better(attempt.judged, *best_)) return;
       const std::vector<BfcReplayResult> failed = AskAllocator(attempt.expanded, &attempt.judged);
