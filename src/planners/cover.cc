@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 namespace tflms {
 namespace {
@@ -16,6 +17,9 @@ size_t Index(int32_t id) { return static_cast<size_t>(id); }
 constexpr double kTieUsPerByte = 1e-7;
 // Windows are set anew after this many choices, and after every quarter more.
 constexpr size_t kFirstRefresh = 8;
+// Positions looked at for the worth of a choice, of each run of them that changes alike. All are
+// when that finds nothing.
+constexpr int32_t kSamples = 128;
 // Rounds in which the clock is stretched before it is given up.
 constexpr int kStuckRounds = 5;
 
@@ -36,10 +40,12 @@ Cover::Cover(const CoverOptions& options, Ledger* ledger)
 // Where none is, the clock gives way: what is left may have to wait for copies.
 bool Cover::Run(std::vector<int64_t> limit_bytes) {
   limit_bytes_ = std::move(limit_bytes);
+  samples_ = ledger_.positions() > kSamples ? kSamples : kAllPositions;
   for (int stuck = 0; Excess() > 0;) {
     const int64_t excess = Excess();
     const bool taken = TakeBest();
     if (taken && Excess() < excess) continue;
+    if (std::exchange(samples_, kAllPositions) != kAllPositions) continue;
     if (options_.stretch == kNoClock || !options_.may_swap) return false;
     options_.price /= 4;
     options_.stretch = ++stuck < kStuckRounds ? options_.stretch * 1.5 : kNoClock;
@@ -125,7 +131,7 @@ Cover::Scored Cover::Score(SwapChoice choice) {
     if (!window.empty()) {
       ledger_.Begin();
       ledger_.SwapAway(choice.buffer, choice.leave, window);
-      const int64_t lowered = ledger_.ExcessLowered(limit_bytes_);
+      const int64_t lowered = ledger_.ExcessLowered(limit_bytes_, samples_);
       ledger_.Rollback();
       const double cost =
           options_.price * static_cast<double>(lanes_.CopyTime(bytes, OnHost(choice)));
@@ -136,7 +142,7 @@ Cover::Scored Cover::Score(SwapChoice choice) {
     int64_t time_us = 0;
     ledger_.Begin();
     if (ledger_.Recompute(choice.buffer, choice.leave, &time_us)) {
-      const int64_t lowered = ledger_.ExcessLowered(limit_bytes_);
+      const int64_t lowered = ledger_.ExcessLowered(limit_bytes_, samples_);
       const double score = static_cast<double>(lowered) / (static_cast<double>(time_us) + tie);
       if (score > best.score) best = {score, choice, true};
     }
@@ -175,8 +181,9 @@ bool Cover::TakeBest() {
     const Scored scored = Score(choice);
     if (scored.score > 0) queue.push(scored);
   }
-  size_t taken = 0, next_refresh = kFirstRefresh;
-  while (!queue.empty() && Excess() > 0) {
+  size_t taken = 0, counted = 0, next_refresh = kFirstRefresh;
+  while (!queue.empty() && (taken == counted || Excess() > 0)) {
+    counted = taken;
     const Scored top = queue.top();
     queue.pop();
     const Scored now = Score(top.choice);

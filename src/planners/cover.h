@@ -78,6 +78,7 @@ class Cover {
   Ledger& ledger_;
   Lanes lanes_;
   std::vector<int64_t> limit_bytes_;  // by position
+  int32_t samples_ = kAllPositions;   // see Ledger::ExcessLowered
   std::vector<SwapChoice> choices_;
   std::set<SwapChoice> swaps_, banned_;
   std::vector<int64_t> host_;  // by position

@@ -45,9 +45,11 @@ struct Setting {
 };
 constexpr Setting kSettings[] = {{1.0, 0.1},  {1.0, 0.5}, {1.2, 0.1},     {1.2, 0.02},
                                  {1.6, 0.05}, {2.5, 0.0}, {kNoClock, 0.1}};
-// Graphs of more ops than this get fewer settings, those of more than kManyOps only the first.
+// Graphs of more ops than this get fewer settings, those of more than kManyOps only the first and
+// one order, those of more than kTooManyOps the plan of level-distance.
 constexpr size_t kFewOps = 2000;
 constexpr size_t kManyOps = 6000;
+constexpr size_t kTooManyOps = 40000;
 // Rounds in which a plan's clock is set anew.
 constexpr int kRelaxRounds = 2;
 // Rounds in which limits are lowered where replays fail, by how much of the limit each time, and
@@ -57,6 +59,8 @@ constexpr double kLowerBy[] = {0.02, 0.0125};
 constexpr int32_t kAround = 16;
 // Plans that are repaired at most, for each of kLowerBy.
 constexpr size_t kManyStarts = 8;
+// Rounds together: as many as this number of ops makes, so that large graphs get fewer.
+constexpr int64_t kRoundOps = 300'000;
 // Seeds that are replayed first.
 constexpr uint32_t kFewSeeds = 6;
 // What is this near to the next plan before the allocator is asked ends the search.
@@ -109,11 +113,21 @@ std::vector<int32_t> FirstRunPositions(const Ledger& ledger, const Plan& plan) {
 class Search {
  public:
   Search(const Problem& problem, const PlannerOptions& options, int64_t capacity_bytes)
-      : problem_(problem), options_(options), capacity_bytes_(capacity_bytes) {
+      : problem_(problem),
+        options_(options),
+        capacity_bytes_(capacity_bytes),
+        rounds_left_(kRoundOps / std::max<int64_t>(1, static_cast<int64_t>(problem.ops.size()))) {
     for (OrderPolicy policy : kOrderPolicies) {
       std::vector<OpId> order = MakeOrder(problem, policy);
       if (!order.empty()) orders_.push_back(std::move(order));
     }
+    if (problem.ops.size() <= kManyOps) return;
+    const auto peak = [&](const std::vector<OpId>& order) {
+      return PlannedMemory(problem, {order, true, {}}).peak_bytes;
+    };
+    std::stable_sort(orders_.begin(), orders_.end(),
+                     [&](const auto& a, const auto& b) { return peak(a) < peak(b); });
+    orders_.resize(std::min<size_t>(orders_.size(), 1));
   }
 
   // The fastest plan within the budget that fits the allocator, or the one that does so most often.
@@ -143,7 +157,7 @@ class Search {
       for (size_t i = 0; i < std::min(starts.size(), kManyStarts); ++i) {
         const Start& start = starts[i];
         const auto near = static_cast<int64_t>(static_cast<double>(start.time_us) * kNearEnough);
-        if (best_ && (Late(options_) || (best_->failed == 0 && best_->time_us <= near))) break;
+        if (best_ && (Spent() || (best_->failed == 0 && best_->time_us <= near))) break;
         Repair(start, limit_bytes, static_cast<int64_t>(static_cast<double>(limit_bytes) * step));
       }
     }
@@ -183,13 +197,15 @@ class Search {
     return options;
   }
 
+  bool Spent() const { return rounds_left_ <= 0 || Late(options_); }
+
   // Makes the plan again and asks the allocator. Where replays fail, the limit falls by `step`
   // around the positions at which they do, and more is chosen, until none fails or the plan is no
   // better than the best so far could become.
   void Repair(const Start& start, int64_t limit_bytes, int64_t step) {
     std::vector<int64_t> limits(start.order->size(), limit_bytes);
     Attempt attempt(problem_, *start.order, CoverOf(start.setting));
-    for (int round = 0; round == 0 || (round < kRepairs && !Late(options_)); ++round) {
+    for (int round = 0; round == 0 || (round < kRepairs && !Spent()); ++round, --rounds_left_) {
       if (!MakePlan(limits, &attempt)) return;
       if (best_ && best_->failed == 0 && !Better(attempt.judged, *best_)) return;
       const std::vector<BfcReplayResult> failed = AskAllocator(attempt.expanded, &attempt.judged);
@@ -261,6 +277,7 @@ class Search {
   const PlannerOptions& options_;
   const int64_t capacity_bytes_;
   std::vector<std::vector<OpId>> orders_;
+  int64_t rounds_left_;
   std::optional<Judged> best_;
 };
 
@@ -276,7 +293,9 @@ Result<Plan> PlanJoint(const Problem& problem, const PlannerOptions& options) {
   TFLMS_ASSIGN_OR_RETURN(Plan other, PlanLevelDistance(problem, options));
   const bool has_work =
       !other.swaps.empty() || PlannedMemory(problem, other).peak_bytes > options.budget_bytes;
-  if (!has_work || options.budget_bytes <= 0 || !options.may_pin || HasKnobs(options)) return other;
+  if (!has_work || problem.ops.size() > kTooManyOps || options.budget_bytes <= 0 ||
+      !options.may_pin || HasKnobs(options))
+    return other;
   const int64_t capacity = std::max(options.memory_bytes, options.budget_bytes);
   std::optional<Judged> joint = Search(problem, options, options.budget_bytes).Best();
   if (capacity > options.budget_bytes && (!joint || joint->failed > 0)) {

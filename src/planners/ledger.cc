@@ -62,7 +62,6 @@ Ledger::Ledger(const Problem& problem, const std::vector<OpId>& order)
   CountOwn();
   extra_.assign(order.size(), 0);
   memory_.assign(order.size(), problem.persistent_bytes);
-  scratch_.assign(order.size() + 1, 0);
   for (size_t p = 0; p < order.size(); ++p) {
     memory_[p] = SaturatingAdd(memory_[p], problem.ops[Index(order[p])].workspace_bytes);
   }
@@ -385,24 +384,26 @@ void Ledger::CollectDeltas() {
   }
 }
 
-int64_t Ledger::ExcessLowered(const std::vector<int64_t>& limit_bytes) {
+int64_t Ledger::ExcessLowered(const std::vector<int64_t>& limit_bytes, int32_t samples) {
   CollectDeltas();
-  int32_t low = positions(), high = -1;
+  changes_.clear();
   for (const Delta& delta : deltas_) {
-    scratch_[Index(delta.from)] += delta.bytes;
-    scratch_[Index(delta.to) + 1] -= delta.bytes;
-    low = std::min(low, delta.from), high = std::max(high, delta.to);
+    changes_.emplace_back(delta.from, delta.bytes);
+    changes_.emplace_back(delta.to + 1, -delta.bytes);
   }
+  std::sort(changes_.begin(), changes_.end());
   int64_t lowered = 0, change = 0;
-  for (int32_t p = low; p <= high; ++p) {
-    change += scratch_[Index(p)];
-    scratch_[Index(p)] = 0;
-    if (change == 0) continue;
-    const int64_t over = memory_[Index(p)] - limit_bytes[Index(p)];
-    const int64_t less = std::max<int64_t>(over, 0) - std::max<int64_t>(over + change, 0);
-    lowered += less < 0 ? kRaised * less : less;
+  for (size_t i = 0; i + 1 < changes_.size(); ++i) {
+    change += changes_[i].second;
+    const int32_t from = changes_[i].first, behind = changes_[i + 1].first;
+    if (change == 0 || from == behind) continue;
+    const int32_t stride = (behind - from - 1) / samples + 1;
+    for (int32_t p = from; p < behind; p += stride) {
+      const int64_t over = memory_[Index(p)] - limit_bytes[Index(p)];
+      const int64_t less = std::max<int64_t>(over, 0) - std::max<int64_t>(over + change, 0);
+      lowered += (less < 0 ? kRaised * less : less) * std::min(stride, behind - p);
+    }
   }
-  if (high >= 0) scratch_[Index(high) + 1] = 0;
   return lowered;
 }
 

@@ -23,8 +23,8 @@
 // outputs and workspace.
 //
 // Changes are made in transactions: Begin, changes, then Excess... to see what they are worth, and
-// Commit or Rollback. Cost of a change: O(accesses of the buffers touched); of its worth:
-// O(positions between the first and the last that it changes).
+// Commit or Rollback. Cost of a change: O(accesses of the buffers touched); of its worth: O(stays
+// changed x samples); of Commit: O(positions that it changes).
 
 #ifndef TFLMS_PLANNERS_LEDGER_H_
 #define TFLMS_PLANNERS_LEDGER_H_
@@ -80,6 +80,7 @@ struct BufferLedger {
 };
 
 inline constexpr int64_t kRaised = 8;
+inline constexpr int32_t kAllPositions = std::numeric_limits<int32_t>::max();
 
 // Positions within which a clone's output is rather kept than made once more.
 inline constexpr int32_t kNear = 16;
@@ -114,8 +115,9 @@ class Ledger {
   // By how much the changes since Begin lower the sum over positions p of
   // max(0, memory(p) - limit_bytes(p)). A
   // byte that they raise somewhere counts as kRaised bytes lowered elsewhere: the more is raised,
-  // the less can be done about it later.
-  int64_t ExcessLowered(const std::vector<int64_t>& limit_bytes);
+  // the less can be done about it later. Of a run of positions that change alike at most `samples`
+  // are looked at, and stand for the others.
+  int64_t ExcessLowered(const std::vector<int64_t>& limit_bytes, int32_t samples = kAllPositions);
   void Commit();
   void Rollback();
 
@@ -169,7 +171,7 @@ class Ledger {
   int32_t closure_ = 0;  // ops that the present Recompute has visited
   std::vector<Delta> deltas_;
   std::vector<std::pair<int32_t, int64_t>> new_extra_;  // by position, of the transaction
-  std::vector<int64_t> scratch_;                        // by position
+  std::vector<std::pair<int32_t, int64_t>> changes_;    // (position, bytes more from there on)
 };
 
 }  // namespace tflms

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import resource
@@ -47,8 +48,12 @@ def train(job: Job, outcome: Outcome) -> None:
     if gpu is not None:
         gpu.reset_peak()
         start = [gpu.stats(i) for i in range(gpu.count)]
+    recording = contextlib.ExitStack()
     try:
         for number in range(1, job.steps + 1):
+            if job.record and number == 1:
+                recorder = tflms.record_profile(job.record, steps=max(1, job.steps - 1))
+                recording.enter_context(recorder)
             if gpu is not None and number == job.log_step:
                 gpu.start_log()
             began = time.perf_counter()
@@ -59,6 +64,7 @@ def train(job: Job, outcome: Outcome) -> None:
             print(f"{STEP_MARK}step {number}: loss {loss:.4f}, {seconds:.1f} s", flush=True)
             if gpu is not None and number == job.log_step:
                 write_log(gpu, job.log_path)
+        recording.close()
     finally:
         if gpu is not None:
             outcome.stats = [

@@ -40,6 +40,7 @@ class Job:
             up sums in another order where it acts: to compare bits, compare with ``OFF``.
         log_step: the step whose memory events are recorded, 1 the first; 0 none.
         log_path: where they are written, as JSON.
+        record: where a profile of the steps behind the first is written; ``""``: none is recorded.
     """
 
     model: str
@@ -51,6 +52,7 @@ class Job:
     intra_op_threads: int = 2
     log_step: int = 0
     log_path: str = ""
+    record: str = ""
 
 
 @dataclass
