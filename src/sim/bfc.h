@@ -82,10 +82,10 @@ struct BfcReplayResult {
 // Replays `steps` runs of a pinned plan in a region of `capacity_bytes`. What a run leaves to
 // chance is drawn from `seed`:
 //   - the order in which buffers that begin at one position ask for their memory;
-//   - how soon swap-outs end before the op that waits for them: in half of the seeds as if copies
-//     took next to no time, in the others anywhere;
-//   - where persistent bytes lie: in half of the seeds at the region's start without gaps, in the
-//     others with the gaps that initial values leave, which are as large as the variables.
+//   - how soon swap-outs end before the op that waits for them: anywhere, or in every second seed
+//     from 24 on as if copies took next to no time;
+//   - where persistent bytes lie: at the region's start without gaps, from seed 24 on with the gaps
+//     that initial values leave, which are as large as the variables.
 // Seed 0 is the run with the slowest copies, kFastCopies the one with copies that take next to no
 // time, both without gaps and in the order of the buffers.
 inline constexpr uint32_t kFastCopies = 0xFFFFFFFF;
@@ -95,7 +95,7 @@ BfcReplayResult ReplayBfc(const Problem& problem, const Plan& plan, int64_t capa
 // How a plan is tried before it counts as fitting: runs that differ in what is left to chance, of
 // several steps each, since later ones meet what the first left behind.
 inline constexpr int kReplaySteps = 3;
-inline constexpr uint32_t kReplaySeeds = 24;
+inline constexpr uint32_t kReplaySeeds = 36;
 
 // The runs of seeds 0 .. seeds - 1 that do not fit.
 std::vector<BfcReplayResult> FailedReplays(const Problem& problem, const Plan& plan,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "src/sim/bfc.h"
@@ -13,6 +14,11 @@
 
 namespace tflms {
 namespace {
+
+// Seeds from here on leave gaps between variables.
+constexpr uint32_t kSeedsWithoutGaps = 24;
+// Initial values that there are at once, at most.
+constexpr uint32_t kInitialValues = 8;
 
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
 
@@ -52,12 +58,12 @@ class Replayer {
     if (persistent_bytes_ > capacity_bytes) return {false, 0, 0, persistent_bytes_};
     // Every step of one run draws anew.
     const bool drawn = seed != 0 && seed != kFastCopies;
-    const bool gaps = drawn && seed % 2 == 1;
-    const bool fast = seed == kFastCopies || (drawn && seed % 4 >= 2);
+    const bool gaps = drawn && seed >= kSeedsWithoutGaps;
+    const bool fast = seed == kFastCopies || (gaps && seed % 2 == 0);
     const int64_t held =
         gaps ? 0 : (persistent_bytes_ + kBfcAlignment - 1) / kBfcAlignment * kBfcAlignment;
     BfcModel model(capacity_bytes - held);
-    const int64_t without_room = gaps ? PlaceVariables(&model) : 0;
+    const int64_t without_room = gaps ? PlaceVariables(seed, &model) : 0;
     if (without_room > 0) return {false, model.peak_bytes(), 0, without_room};
     for (int step = 0; step < steps; ++step) {
       Draw(drawn ? seed * 1000 + static_cast<uint32_t>(step) : seed, fast);
@@ -71,17 +77,27 @@ class Replayer {
   }
 
  private:
-  // Each variable beside its initial value, which then goes. The bytes of the request that found no
-  // chunk; 0 when all did.
-  int64_t PlaceVariables(BfcModel* model) {
+  // Each variable beside its initial value, which goes some variables later. The bytes of the
+  // request that found no chunk; 0 when all did.
+  int64_t PlaceVariables(uint32_t seed, BfcModel* model) {
+    std::mt19937 random(seed);
+    std::vector<std::pair<size_t, BfcModel::ChunkId>>
+        initial;  // (variable with which it goes, chunk)
     int64_t rest = persistent_bytes_;
-    for (int64_t size_bytes : persistent_sizes_) {
-      const BfcModel::ChunkId initial = model->Allocate(size_bytes);
-      const BfcModel::ChunkId variable = initial < 0 ? -1 : model->Allocate(size_bytes);
-      if (initial < 0) return size_bytes;
-      if (variable >= 0) model->Free(initial);
+    for (size_t i = 0; i < persistent_sizes_.size(); ++i) {
+      const int64_t size_bytes = persistent_sizes_[i];
+      const BfcModel::ChunkId value = model->Allocate(size_bytes);
+      const BfcModel::ChunkId variable = value < 0 ? -1 : model->Allocate(size_bytes);
+      if (value < 0) return size_bytes;
       rest -= size_bytes;
+      // Without room for both the value is the variable.
+      if (variable >= 0) initial.emplace_back(i + random() % kInitialValues, value);
+      std::erase_if(initial, [&](const auto& one) {
+        if (one.first <= i) model->Free(one.second);
+        return one.first <= i;
+      });
     }
+    for (const auto& [with, value] : initial) model->Free(value);
     return rest > 0 && model->Allocate(rest) < 0 ? rest : 0;
   }
 
