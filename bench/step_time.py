@@ -38,7 +38,9 @@ PLANNERS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(args: argparse.Namespace, sim: dict[str, Any], tflms: dict[str, Any] | str, **job: Any) -> Outcome:
+def run(
+    args: argparse.Namespace, sim: dict[str, Any], tflms: dict[str, Any] | str, **job: Any
+) -> Outcome:
     """One training in a process of its own."""
     return run_child(
         Job(args.model, {"batch": args.batch}, steps=args.steps, sim=sim, tflms=tflms, **job),
@@ -82,7 +84,9 @@ def table(rows: list[dict[str, Any]], base_s: float) -> str:
     """The rows as text."""
     lines = ["planner             link   step  multiple  predicted  swapped out  run again  losses"]
     for row in rows:
-        link = f"{row['link_bytes_per_s'] / 1e6:.0f} MB/s" if row["link_bytes_per_s"] else "no limit"
+        link = (
+            f"{row['link_bytes_per_s'] / 1e6:.0f} MB/s" if row["link_bytes_per_s"] else "no limit"
+        )
         if row["error"]:
             lines.append(f"{row['planner']:15} {link:>9}  {row['error']}")
             continue
@@ -120,7 +124,12 @@ def main() -> None:
     print(table(rows, base_s))
     print(f"without tflms on a device with room: {step_seconds(plain) / base_s:.3f}")
     if args.json:
-        result = {"batch": args.batch, "memory_mib": args.memory_mib, "base_s": base_s, "rows": rows}
+        result = {
+            "batch": args.batch,
+            "memory_mib": args.memory_mib,
+            "base_s": base_s,
+            "rows": rows,
+        }
         args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if not all(row["equal"] for row in rows if not row["error"]):
         raise SystemExit("losses differ")

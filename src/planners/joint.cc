@@ -11,12 +11,14 @@
 // stretches recompute more, large ones wait more; a higher price recomputes what is cheap to run
 // again and leaves the link to what is not. What is right for a graph is found by simulating all.
 //
-// A plan counts only when its peak under the slowest copies is within the budget, and when replays
-// of the device's allocator fit (bfc.h); where they do not, the search is repeated with less than
-// the budget. The plan of level-distance takes part as well, and it alone is asked where knobs are
-// set that only it has, where no budget is known or order edges may not be used.
+// A plan is then tried in replays of the device's allocator (bfc.h). Where one finds no room in one
+// piece, the limit is lowered around that position and more is chosen there, until all replays fit;
+// lowering the budget everywhere would pay at positions that have room as well. The plan of
+// level-distance takes part as well, and it alone is asked where knobs are set that only it has,
+// where no budget is known or order edges may not be used, and for the largest graphs.
 //
-// Cost: courses x stretches x prices of Cover; graphs of more than kFewOps get fewer of them.
+// Cost: orders x settings of Cover, and for a few of them rounds of Cover, Assemble and replays;
+// large graphs get fewer of each (kFewOps, kManyOps, kRoundOps).
 
 #include "src/planners/joint.h"
 

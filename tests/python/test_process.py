@@ -185,7 +185,7 @@ graph = second.graphs[0]
 print(graph.device, graph.swap_out_bytes == second.planned_swap_out_bytes > 0,
       graph.reclaimed_bytes > 0, graph.host_peak_bytes > 0)
 # The batch, 1 MiB, is outside the graph.
-print(abs(gpu0.predicted_peak_bytes + (1 << 20) - gpu0.peak_bytes) < 0.05 * gpu0.peak_bytes,
+print(abs(gpu0.predicted_peak_bytes + (1 << 20) - gpu0.peak_bytes) < 0.1 * gpu0.peak_bytes,
       gpu0.allocations > 0, 0 < gpu0.largest_allocation_bytes < gpu0.peak_bytes,
       gpu0.waits is not None)
 tflms.reset_peak()
