@@ -120,7 +120,9 @@ for name, definition in files.items():
     assert "its attributes or other fields were changed" in damaged.stdout
 
 
-@pytest.mark.parametrize("model", ["resnet50_session", "unet3d", "transformer"])
+@pytest.mark.parametrize(
+    "model", [pytest.param("resnet50_session", marks=pytest.mark.slow), "unet3d", "transformer"]
+)
 def test_training_with_clones_gives_the_same_bits(model: str, tmp_path: Path) -> None:
     params = {"batch": {"resnet50_session": 8, "unet3d": 2, "transformer": 8}[model]}
     # A link so slow that a second run of most operations is faster than a way over the host.
