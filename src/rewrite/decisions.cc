@@ -208,12 +208,14 @@ int32_t AddClone(const Problem& problem, BufferId buffer, OpId back_for, Plan* p
   const auto op = static_cast<OpId>(problem.ops.size()) + number;
   const std::vector<int32_t> old_position = Positions(plan->order);
   const int32_t at = old_position[Index(back_for)];
+  std::vector<CloneRead> reads;  // the new clone's: it has no old position
   for (size_t id = 0; id < problem.buffers.size(); ++id) {
     const std::vector<OpId>& uses = problem.buffers[id].uses;
     if (!std::binary_search(uses.begin(), uses.end(), source)) continue;
     const int32_t version = VersionAt(problem, *plan, static_cast<BufferId>(id), at, old_position);
-    if (version >= 0) plan->clone_reads.push_back({static_cast<BufferId>(id), op, version});
+    if (version >= 0) reads.push_back({static_cast<BufferId>(id), op, version});
   }
+  plan->clone_reads.insert(plan->clone_reads.end(), reads.begin(), reads.end());
   plan->clones.push_back(source);
   plan->order.insert(plan->order.begin() + at, op);
   plan->pin_order = true;
