@@ -191,7 +191,8 @@ TEST_P(EveryPlanner, ObeysThresholdAndLimits) {
   EXPECT_TRUE(planner().plan(problem, options)->swaps.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalog, EveryPlanner, ::testing::Range(size_t{0}, PlannerCatalog().size()),
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryPlanner,
+                         ::testing::Range(size_t{0}, PlannerCatalog().size()),
                          [](const auto& param) {
                            std::string name(PlannerCatalog()[param.param].name);
                            std::replace(name.begin(), name.end(), '-', '_');
