@@ -67,6 +67,9 @@ constexpr int64_t kRoundOps = 300'000;
 constexpr uint32_t kFewSeeds = 6;
 // What is this near to the next plan before the allocator is asked ends the search.
 constexpr double kNearEnough = 1.005;
+// A plan that fits the allocator only with the room beyond the budget has to be this much faster
+// than one that leaves it free.
+constexpr double kWorthTheRoom = 1.1;
 
 bool Late(const PlannerOptions& options) {
   return std::chrono::steady_clock::now() >= options.deadline;
@@ -283,6 +286,12 @@ class Search {
   std::optional<Judged> best_;
 };
 
+// How many of all replays fail.
+size_t Failures(const Problem& problem, int64_t capacity_bytes, const Plan& plan) {
+  const Problem expanded = Expand(problem, plan).problem;
+  return FailedReplays(expanded, plan, capacity_bytes, kReplaySteps, kReplaySeeds).size();
+}
+
 bool HasKnobs(const PlannerOptions& options) {
   return options.swapout_threshold != kAuto || options.swapin_groupby != kAuto ||
          options.swapin_ahead != kAuto || options.sync_mode == 0 || options.n_tensors >= 0 ||
@@ -298,20 +307,33 @@ Result<Plan> PlanJoint(const Problem& problem, const PlannerOptions& options) {
   if (!has_work || problem.ops.size() > kTooManyOps || options.budget_bytes <= 0 ||
       !options.may_pin || HasKnobs(options))
     return other;
-  const int64_t capacity = std::max(options.memory_bytes, options.budget_bytes);
   std::optional<Judged> joint = Search(problem, options, options.budget_bytes).Best();
-  if (capacity > options.budget_bytes && (!joint || joint->failed > 0)) {
-    joint = Search(problem, options, capacity).Best();
-  }
   const Problem expanded = Expand(problem, other).problem;
   Judged plain = Judge(expanded, options.machine, other);
-  plain.failed = FailedReplays(expanded, other, capacity, kReplaySteps, kReplaySeeds).size();
   const bool plain_fits = plain.peak_bytes <= options.budget_bytes;
+  plain.failed = Failures(problem, options.budget_bytes, plain.plan);
+  if (joint && joint->failed == 0) {
+    // It leaves the room beyond the budget free; so has the other to do.
+    return std::move(plain_fits && !Better(*joint, plain) ? other : joint->plan);
+  }
+  const bool safe = plain_fits && plain.failed == 0;
+  const int64_t capacity = std::max(options.memory_bytes, options.budget_bytes);
+  if (capacity > options.budget_bytes) {
+    if (joint) joint->failed = Failures(problem, capacity, joint->plan);
+    if (!joint || joint->failed > 0) {
+      std::optional<Judged> roomy = Search(problem, options, capacity).Best();
+      if (roomy && (!joint || Better(*roomy, *joint))) joint = std::move(roomy);
+    }
+    plain.failed = Failures(problem, capacity, plain.plan);
+  }
+  if (!joint) return other;
+  if (safe &&
+      static_cast<double>(plain.time_us) <= static_cast<double>(joint->time_us) * kWorthTheRoom) {
+    return other;
+  }
   // Where neither fits the allocator, time does not count.
-  const bool better =
-      joint && (joint->failed < plain.failed || (joint->failed == 0 && Better(*joint, plain)));
-  if (joint && (!plain_fits || better)) return std::move(joint->plan);
-  return other;
+  const bool better = joint->failed < plain.failed || (joint->failed == 0 && Better(*joint, plain));
+  return std::move(!plain_fits || better ? joint->plan : other);
 }
 
 }  // namespace tflms

@@ -17,8 +17,9 @@ namespace {
 
 // Seeds from here on leave gaps between variables.
 constexpr uint32_t kSeedsWithoutGaps = 24;
-// Initial values that there are at once, at most.
-constexpr uint32_t kInitialValues = 8;
+// Initial values that there are at once: one, and one more for this many variables; at most eight.
+constexpr size_t kVariablesForOne = 16;
+constexpr size_t kMostInitialValues = 8;
 
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
 
@@ -81,8 +82,10 @@ class Replayer {
   // request that found no chunk; 0 when all did.
   int64_t PlaceVariables(uint32_t seed, BfcModel* model) {
     std::mt19937 random(seed);
-    std::vector<std::pair<size_t, BfcModel::ChunkId>>
-        initial;  // (variable with which it goes, chunk)
+    const size_t together =
+        std::min(kMostInitialValues, 1 + persistent_sizes_.size() / kVariablesForOne);
+    // (variable with which it goes, chunk)
+    std::vector<std::pair<size_t, BfcModel::ChunkId>> initial;
     int64_t rest = persistent_bytes_;
     for (size_t i = 0; i < persistent_sizes_.size(); ++i) {
       const int64_t size_bytes = persistent_sizes_[i];
@@ -91,7 +94,7 @@ class Replayer {
       if (value < 0) return size_bytes;
       rest -= size_bytes;
       // Without room for both the value is the variable.
-      if (variable >= 0) initial.emplace_back(i + random() % kInitialValues, value);
+      if (variable >= 0) initial.emplace_back(i + random() % together, value);
       std::erase_if(initial, [&](const auto& one) {
         if (one.first <= i) model->Free(one.second);
         return one.first <= i;
