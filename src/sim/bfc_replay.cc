@@ -18,7 +18,7 @@ namespace {
 // Seeds from here on leave gaps between variables.
 constexpr uint32_t kSeedsWithoutGaps = 24;
 // Initial values that there are at once: one, and one more for this many variables; at most eight.
-constexpr size_t kVariablesForOne = 16;
+constexpr size_t kVariablesForOne = 8;
 constexpr size_t kMostInitialValues = 8;
 
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
