@@ -24,10 +24,12 @@ class Builder {
   ProblemMap Run() {
     map_.problem.ops.resize(graph_.nodes.size());
     touches_.assign(graph_.nodes.size(), false);
+    state_.assign(graph_.nodes.size(), -1);
     problem_buffer_.assign(facts_.buffers.buffers.size(), -1);
     map_.why_kept.resize(facts_.buffers.buffers.size());
     AddBuffers();
     AddOps();
+    AddStateWrites();
     AddEdges();
     AddUses();
     AddReuse();
@@ -94,9 +96,25 @@ class Builder {
       if (op.on_device) {
         map_.problem.persistent_bytes =
             SaturatingAdd(map_.problem.persistent_bytes, node.state_bytes);
-        if (node.state_bytes > 0) map_.problem.persistent_sizes.push_back(node.state_bytes);
+        if (node.state_bytes <= 0) continue;
+        state_[Index(id)] = static_cast<int32_t>(map_.problem.persistent_sizes.size());
+        map_.problem.persistent_sizes.push_back(node.state_bytes);
       }
     }
+  }
+
+  void AddStateWrites() {
+    std::vector<StateWrite>& writes = map_.problem.state_writes;
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      if (!OnDevice(id) || !InRoot(id)) continue;
+      for (const Input& in : graph_.node(id).inputs) {
+        if (in.action != EdgeAction::kUpdate) continue;
+        if (const int32_t state = state_[Index(StateOf(in))]; state >= 0)
+          writes.push_back({id, state});
+      }
+    }
+    std::sort(writes.begin(), writes.end());
+    writes.erase(std::unique(writes.begin(), writes.end()), writes.end());
   }
 
   void AddEdges() {
@@ -272,6 +290,7 @@ class Builder {
   ProblemMap map_;
   std::vector<bool> touches_;             // by node: reads or makes a buffer of the accelerator
   std::vector<BufferId> problem_buffer_;  // by graph buffer
+  std::vector<int32_t> state_;            // by node: of persistent_sizes, -1 without state
   std::map<std::string, SkipCount> reasons_;
 };
 

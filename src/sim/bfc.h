@@ -85,7 +85,9 @@ struct BfcReplayResult {
 //   - how soon swap-outs end before the op that waits for them: anywhere, or in every second seed
 //     from 24 on as if copies took next to no time;
 //   - where persistent bytes lie: at the region's start without gaps, from seed 24 on with the gaps
-//     that initial values leave, which are as large as the variables.
+//     that initial values leave, which are as large as the variables;
+//   - whether they stay there: in half of the runs with gaps each op that writes a variable moves
+//     it, since kernels write into a new buffer while something refers to the old value.
 // Seed 0 is the run with the slowest copies, kFastCopies the one with copies that take next to no
 // time, both without gaps and in the order of the buffers.
 inline constexpr uint32_t kFastCopies = 0xFFFFFFFF;

@@ -18,7 +18,7 @@ namespace {
 // Seeds from here on leave gaps between variables.
 constexpr uint32_t kSeedsWithoutGaps = 24;
 // Initial values that there are at once: one, and one more for this many variables; at most eight.
-constexpr size_t kVariablesForOne = 8;
+constexpr size_t kVariablesForOne = 16;
 constexpr size_t kMostInitialValues = 8;
 
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
@@ -51,6 +51,11 @@ class Replayer {
         persistent_sizes_(problem.persistent_sizes),
         stays_(FindResidency(problem, plan, Positions(plan.order)).on_device) {
     for (OpId op : plan.order) workspace_.push_back(problem.ops[Index(op)].workspace_bytes);
+    const std::vector<int32_t> position = Positions(plan.order);
+    writes_.resize(plan.order.size());
+    for (const StateWrite& write : problem.state_writes) {
+      writes_[Index(position[Index(write.op)])].push_back(Index(write.state));
+    }
     chunk_.resize(stays_.size());
     to_.resize(stays_.size());
   }
@@ -60,6 +65,7 @@ class Replayer {
     // Every step of one run draws anew.
     const bool drawn = seed != 0 && seed != kFastCopies;
     const bool gaps = drawn && seed >= kSeedsWithoutGaps;
+    moves_ = gaps && seed % 4 >= 2;
     const bool fast = seed == kFastCopies || (gaps && seed % 2 == 0);
     const int64_t held =
         gaps ? 0 : (persistent_bytes_ + kBfcAlignment - 1) / kBfcAlignment * kBfcAlignment;
@@ -87,11 +93,13 @@ class Replayer {
     // (variable with which it goes, chunk)
     std::vector<std::pair<size_t, BfcModel::ChunkId>> initial;
     int64_t rest = persistent_bytes_;
+    variables_.clear();
     for (size_t i = 0; i < persistent_sizes_.size(); ++i) {
       const int64_t size_bytes = persistent_sizes_[i];
       const BfcModel::ChunkId value = model->Allocate(size_bytes);
       const BfcModel::ChunkId variable = value < 0 ? -1 : model->Allocate(size_bytes);
       if (value < 0) return size_bytes;
+      variables_.push_back(variable < 0 ? value : variable);
       rest -= size_bytes;
       // Without room for both the value is the variable.
       if (variable >= 0) initial.emplace_back(i + random() % together, value);
@@ -131,6 +139,18 @@ class Replayer {
     for (size_t p = 0; p < workspace_.size(); ++p) std::shuffle(item(p), item(p + 1), random);
   }
 
+  // Each variable that the op at `p` writes is somewhere else behind it. Returns as RunPosition.
+  int64_t MoveStates(size_t p, BfcModel* model) {
+    if (!moves_) return 0;
+    for (size_t state : writes_[p]) {
+      const BfcModel::ChunkId chunk = model->Allocate(persistent_sizes_[state]);
+      if (chunk < 0) return persistent_sizes_[state];
+      model->Free(variables_[state]);
+      variables_[state] = chunk;
+    }
+    return 0;
+  }
+
   // The bytes of the request that found no chunk; 0 when all did.
   int64_t RunPosition(size_t p, BfcModel* model) {
     for (size_t i = begins_.row[p]; i < begins_.row[p + 1]; ++i) {
@@ -145,6 +165,7 @@ class Replayer {
       if (chunk < 0) return workspace_[p];
       model->Free(chunk);
     }
+    if (const int64_t failed_bytes = MoveStates(p, model); failed_bytes > 0) return failed_bytes;
     for (size_t i = ends_.row[p]; i < ends_.row[p + 1]; ++i) {
       const size_t stay = ends_.items[i];
       if (!stays_[stay].handed_on) model->Free(chunk_[stay]);
@@ -155,10 +176,13 @@ class Replayer {
   const int64_t persistent_bytes_;
   const std::vector<int64_t> persistent_sizes_;
   const std::vector<Stay> stays_;
-  std::vector<int64_t> workspace_;        // by position
-  std::vector<BfcModel::ChunkId> chunk_;  // by stay
-  std::vector<int32_t> to_;               // by stay: where it ends in this step
-  ByPosition begins_, ends_;              // in this step
+  std::vector<int64_t> workspace_;            // by position
+  std::vector<BfcModel::ChunkId> chunk_;      // by stay
+  std::vector<int32_t> to_;                   // by stay: where it ends in this step
+  ByPosition begins_, ends_;                  // in this step
+  std::vector<std::vector<size_t>> writes_;   // by position: variables written there
+  std::vector<BfcModel::ChunkId> variables_;  // by variable, in runs with gaps
+  bool moves_ = false;                        // whether writes move variables in this run
 };
 
 }  // namespace

@@ -58,6 +58,14 @@ struct ProblemBuffer {
   std::vector<BufferId> may_reuse;
 };
 
+// `op` writes the persistent piece persistent_sizes[state]. While something still refers to the old
+// value it does so into a new piece of memory, and the old one goes.
+struct StateWrite {
+  OpId op = kNoOp;
+  int32_t state = -1;
+  friend auto operator<=>(const StateWrite&, const StateWrite&) = default;
+};
+
 struct Problem {
   std::vector<ProblemOp> ops;
   std::vector<ProblemBuffer> buffers;
@@ -65,6 +73,7 @@ struct Problem {
   std::vector<std::vector<OpId>> successors;
   int64_t persistent_bytes = 0;           // always on the device: variables and constants
   std::vector<int64_t> persistent_sizes;  // of them, those known one by one
+  std::vector<StateWrite> state_writes;   // ascending, no duplicates
   // (reader, writer) of one state, ordered by both: a clone of the reader stands before the writer
   // too. The ops themselves are ordered by `successors`.
   std::vector<std::pair<OpId, OpId>> writes_after_reads;

@@ -148,5 +148,26 @@ TEST(Bfc, VariablesInReplaysTakeNoMoreThanTheyAre) {
   EXPECT_FALSE(ReplayBfc(problem, plan, 50000, 2, 0).fits);
 }
 
+TEST(Bfc, AWrittenVariableMovesInHalfOfTheRunsWithGaps) {
+  // Op 0 writes the one variable. Its new value needs as much again before the old one goes.
+  Problem problem;
+  problem.ops.resize(1);
+  problem.successors = {{}};
+  problem.persistent_bytes = 1024;
+  problem.persistent_sizes = {1024};
+  problem.state_writes = {{0, 0}};
+  const Plan plan{{0}, true, {}};
+  // Room for one: the value is the variable, which has nowhere to go.
+  for (uint32_t seed : {0u, 24u, 25u, kFastCopies}) {
+    EXPECT_TRUE(ReplayBfc(problem, plan, 1024, 3, seed).fits) << seed;
+  }
+  for (uint32_t seed : {26u, 27u}) {
+    const BfcReplayResult result = ReplayBfc(problem, plan, 1024, 3, seed);
+    EXPECT_EQ(result.failed_position, 0) << seed;
+    EXPECT_EQ(result.failed_bytes, 1024) << seed;
+    EXPECT_TRUE(ReplayBfc(problem, plan, 2048, 3, seed).fits) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace tflms
