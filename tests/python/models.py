@@ -8,58 +8,12 @@ the same model see the same numbers. Called in a child process only, see ``harne
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-
-@dataclass(frozen=True)
-class Training:
-    """A model that can be trained on.
-
-    Attributes:
-        step: runs one training step and gives the loss.
-        weights: the present values of all that is trained.
-    """
-
-    step: Callable[[], float]
-    weights: Callable[[], list[np.ndarray]]
-
-    def fingerprint(self) -> str:
-        """A hash of all weights, to the last bit."""
-        digest = hashlib.sha256()
-        for value in self.weights():
-            digest.update(np.ascontiguousarray(value).tobytes())
-        return digest.hexdigest()[:32]
-
-
-def _random(*shape: int, seed: int = 7) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape, np.float32)
-
-
-def _classes(batch: int, classes: int, seed: int = 8) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, classes, batch).astype(np.int32)
-
-
-def _keras() -> Any:
-    import tensorflow as tf
-
-    tf.keras.utils.set_random_seed(11)
-    return tf.keras
-
-
-def _keras_training(
-    model: Any, optimizer: Any, loss: Any, x: Any, y: Any, **compile: Any
-) -> Training:
-    model.compile(optimizer, loss, jit_compile=False, **compile)
-
-    def step() -> float:
-        return float(np.asarray(model.train_on_batch(x, y)).ravel()[0])
-
-    return Training(step, lambda: [np.asarray(w) for w in model.get_weights()])
+from loop_models import convolutions, while_loop
+from training import Training, keras_training, random_classes, random_values, seeded_keras
 
 
 def resnet50_session(batch: int = 8, image: int = 64, classes: int = 1000) -> Training:
@@ -83,16 +37,16 @@ def resnet50_session(batch: int = 8, image: int = 64, classes: int = 1000) -> Tr
 
 def resnet50_keras(batch: int = 8, image: int = 64, classes: int = 1000) -> Training:
     """``keras.applications.ResNet50``, trained with ``train_on_batch``."""
-    keras = _keras()
+    keras = seeded_keras()
     model = keras.applications.ResNet50(
         weights=None, input_shape=(image, image, 3), classes=classes
     )
-    return _keras_training(
+    return keras_training(
         model,
         keras.optimizers.SGD(0.001),
         keras.losses.SparseCategoricalCrossentropy(),
-        _random(batch, image, image, 3),
-        _classes(batch, classes),
+        random_values(batch, image, image, 3),
+        random_classes(batch, classes),
     )
 
 
@@ -102,7 +56,7 @@ def resnet50_digits(batch: int = 64, image: int = 64) -> Training:
 
     import tensorflow as tf
 
-    keras = _keras()
+    keras = seeded_keras()
     digits = load_digits()
     count = len(digits.images) // batch * batch
     if not count:
@@ -133,7 +87,7 @@ def unet3d(
 
     `data` names a file of numpy's with ``images`` and ``labels``; without it images are random.
     """
-    keras = _keras()
+    keras = seeded_keras()
     layers = keras.layers
 
     def double(x: Any, filters: int) -> Any:
@@ -160,33 +114,71 @@ def unet3d(
         with np.load(data) as arrays:
             images, labels = arrays["images"], arrays["labels"]
     else:
-        images = _random(batch, size, size, size, 1)
+        images = random_values(batch, size, size, size, 1)
         labels = (images > 0.5).astype(np.float32)
-    return _keras_training(
+    return keras_training(
         model, keras.optimizers.SGD(0.01), keras.losses.BinaryCrossentropy(), images, labels
+    )
+
+
+def deeplab(batch: int = 4, size: int = 64, base: int = 16, classes: int = 8) -> Training:
+    """A small net like DeepLab v3+: dilated convolutions side by side, and a skip from early on.
+
+    `size` is in pixels a side, a multiple of 8; each pixel gets one of `classes`.
+    """
+    keras = seeded_keras()
+    layers = keras.layers
+
+    def conv(x: Any, filters: int, kernel: int = 3, stride: int = 1, rate: int = 1) -> Any:
+        x = layers.Conv2D(
+            filters, kernel, stride, padding="same", dilation_rate=rate, use_bias=False
+        )(x)
+        return layers.ReLU()(layers.BatchNormalization()(x))
+
+    inputs = keras.Input((size, size, 3))
+    skip = conv(conv(inputs, base), 2 * base, stride=2)
+    x = conv(conv(skip, 4 * base, stride=2), 8 * base, stride=2)
+    for _ in range(2):
+        x = layers.Add()([x, conv(conv(x, 8 * base, rate=2), 8 * base, rate=2)])
+    pooled = layers.GlobalAveragePooling2D(keepdims=True)(x)
+    pooled = layers.UpSampling2D(size // 8)(layers.Dense(4 * base, activation="relu")(pooled))
+    pyramid = [conv(x, 4 * base, 1), *(conv(x, 4 * base, rate=r) for r in (2, 4)), pooled]
+    x = conv(layers.Concatenate()(pyramid), 4 * base, 1)
+    x = layers.UpSampling2D(4, interpolation="bilinear")(x)
+    x = layers.Concatenate()([x, conv(skip, base, 1)])
+    x = conv(conv(x, 4 * base), 4 * base)
+    x = layers.UpSampling2D(2, interpolation="bilinear")(layers.Conv2D(classes, 1)(x))
+    images = random_values(batch, size, size, 3)
+    labels = np.clip(np.floor(images[..., 0] * 2 + classes / 2), 0, classes - 1).astype(np.int32)
+    return keras_training(
+        keras.Model(inputs, x),
+        keras.optimizers.SGD(0.01),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        images,
+        labels,
     )
 
 
 def mlp_adam(batch: int = 512, width: int = 512, depth: int = 12) -> Training:
     """A deep perceptron with Adam."""
-    keras = _keras()
+    keras = seeded_keras()
     model = keras.Sequential(
         [keras.Input((width,))]
         + [keras.layers.Dense(width, activation="relu") for _ in range(depth)]
         + [keras.layers.Dense(10)]
     )
-    return _keras_training(
+    return keras_training(
         model,
         keras.optimizers.Adam(0.001),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        _random(batch, width),
-        _classes(batch, 10),
+        random_values(batch, width),
+        random_classes(batch, 10),
     )
 
 
 def lstm(batch: int = 64, length: int = 24, units: int = 96, unroll: bool = True) -> Training:
     """Two LSTM layers, unrolled or as a while loop."""
-    keras = _keras()
+    keras = seeded_keras()
     extra = {"use_cudnn": False} if keras.__version__.startswith("3") else {}
     model = keras.Sequential(
         [
@@ -196,82 +188,74 @@ def lstm(batch: int = 64, length: int = 24, units: int = 96, unroll: bool = True
             keras.layers.Dense(10),
         ]
     )
-    return _keras_training(
+    return keras_training(
         model,
         keras.optimizers.SGD(0.1),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        _random(batch, length, 32),
-        _classes(batch, 10),
+        random_values(batch, length, 32),
+        random_classes(batch, 10),
     )
 
 
 def transformer(
-    batch: int = 8, length: int = 128, dim: int = 64, heads: int = 4, blocks: int = 2
+    batch: int = 8,
+    length: int = 128,
+    dim: int = 64,
+    heads: int = 4,
+    blocks: int = 2,
+    dropout: float = 0.1,
+    remat: bool = False,
 ) -> Training:
-    """Encoder blocks with attention, dropout and a feed-forward part."""
-    keras = _keras()
+    """Encoder blocks with attention, dropout and a feed-forward part.
+
+    `remat` puts each block, as one layer, into ``keras.RematScope``: it runs again in the backward
+    pass. The scope refuses layers that take ``training``, such as attention, in a graph.
+    """
+    keras = seeded_keras()
     layers = keras.layers
-    inputs = keras.Input((length, dim))
-    x = inputs
-    for _ in range(blocks):
+
+    def block(x: Any) -> Any:
         y = layers.LayerNormalization()(x)
-        y = layers.MultiHeadAttention(heads, dim // heads, dropout=0.1)(y, y)
-        x = layers.Add()([x, layers.Dropout(0.1)(y)])
+        y = layers.MultiHeadAttention(heads, dim // heads, dropout=dropout)(y, y)
+        x = layers.Add()([x, layers.Dropout(dropout)(y)])
         y = layers.LayerNormalization()(x)
         y = layers.Dense(4 * dim, activation="gelu")(y)
         y = layers.Dense(dim)(y)
-        x = layers.Add()([x, layers.Dropout(0.1)(y)])
+        return layers.Add()([x, layers.Dropout(dropout)(y)])
+
+    class Again(layers.Layer):  # type: ignore[misc]
+        def __init__(self, inner: Any) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def call(self, x: Any) -> Any:
+            return self.inner(x)
+
+    inputs = keras.Input((length, dim))
+    x = inputs
+    for _ in range(blocks):
+        if remat:
+            inside = keras.Input((length, dim))
+            inner = keras.Model(inside, block(inside))
+            with keras.RematScope(mode="full"):
+                x = Again(inner)(x)
+        else:
+            x = block(x)
     model = keras.Model(inputs, layers.Dense(10)(layers.GlobalAveragePooling1D()(x)))
-    return _keras_training(
+    return keras_training(
         model,
         keras.optimizers.SGD(0.05),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        _random(batch, length, dim),
-        _classes(batch, 10),
+        random_values(batch, length, dim),
+        random_classes(batch, 10),
     )
-
-
-def while_loop(batch: int = 256, width: int = 256, iterations: int = 6, depth: int = 6) -> Training:
-    """A custom loop: dense layers before and after a ``tf.while_loop``, gradients through both."""
-    import tensorflow as tf
-
-    with tf.device("/device:GPU:0"):
-        x = tf.constant(_random(batch, width))
-        matrices = [
-            tf.Variable(_random(width, width, seed=20 + i) / np.sqrt(width).astype(np.float32))
-            for i in range(2 * depth + 1)
-        ]
-
-    @tf.function
-    def train() -> Any:
-        with tf.GradientTape() as tape:
-            y = x
-            for matrix in matrices[:depth]:
-                y = tf.nn.relu(y @ matrix) + 0.5 * y
-            _, y = tf.while_loop(
-                lambda i, _: i < iterations,
-                lambda i, z: (i + 1, tf.tanh(z @ matrices[depth])),
-                (tf.constant(0), y),
-            )
-            for matrix in matrices[depth + 1 :]:
-                y = tf.nn.relu(y @ matrix) + 0.5 * y
-            loss = tf.reduce_mean(tf.square(y))
-        for matrix, gradient in zip(matrices, tape.gradient(loss, matrices)):
-            matrix.assign_sub(0.01 * gradient)
-        return loss
-
-    def step() -> float:
-        with tf.device("/device:GPU:0"):
-            return float(train())
-
-    return Training(step, lambda: [m.numpy() for m in matrices])
 
 
 def mirrored(batch: int = 512, width: int = 384, depth: int = 10) -> Training:
     """A perceptron on two GPUs with MirroredStrategy, trained with Keras ``fit``."""
     import tensorflow as tf
 
-    keras = _keras()
+    keras = seeded_keras()
     strategy = tf.distribute.MirroredStrategy(
         ["GPU:0", "GPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
@@ -286,7 +270,9 @@ def mirrored(batch: int = 512, width: int = 384, depth: int = 10) -> Training:
             keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             jit_compile=False,
         )
-    data = tf.data.Dataset.from_tensor_slices((_random(batch, width), _classes(batch, 10)))
+    data = tf.data.Dataset.from_tensor_slices(
+        (random_values(batch, width), random_classes(batch, 10))
+    )
     data = data.batch(batch, drop_remainder=True)
 
     def step() -> float:
@@ -301,9 +287,11 @@ MODELS: dict[str, Callable[..., Training]] = {
     "resnet50_keras": resnet50_keras,
     "resnet50_digits": resnet50_digits,
     "unet3d": unet3d,
+    "deeplab": deeplab,
     "mlp_adam": mlp_adam,
     "lstm": lstm,
     "transformer": transformer,
     "while_loop": while_loop,
+    "convolutions": convolutions,
     "mirrored": mirrored,
 }
