@@ -167,11 +167,10 @@ def play(graph: LayerGraph, checkpoints: list[int]) -> tuple[int, int]:
     for stage in range(graph.nodes):
         runs = run_of_stage(graph, stage, stages)
         following = stages[stage + 1] if stage + 1 < graph.nodes else set()
-
-        def wanted(node: int, after: int) -> bool:
-            return node in following or any(r in runs and r > after for r in graph.readers[node])
-
-        for node in [n for n in live if not wanted(n, n)]:
+        later = {
+            i: max((r for r in graph.readers[i] if r in runs), default=-1) for i in live | runs
+        }
+        for node in [n for n in live if n not in following and later[n] <= n]:
             live.remove(node)
             used -= graph.bytes[node]
         for node in sorted(runs):
@@ -181,7 +180,7 @@ def play(graph: LayerGraph, checkpoints: list[int]) -> tuple[int, int]:
             peak = max(peak, used)
             cost += graph.costs[node]
             for done in {*graph.inputs[node], node}:
-                if done in live and not wanted(done, node):
+                if done in live and done not in following and later[done] <= node:
                     live.remove(done)
                     used -= graph.bytes[done]
     return peak, cost

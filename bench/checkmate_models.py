@@ -175,7 +175,5 @@ def tables_text() -> str:
     for name, build in models().items():
         made = table(build())
         rows = ",\n   ".join(json.dumps(row) for row in made["layers"])
-        parts.append(
-            f' "{name}": {{"parameters": {made["parameters"]}, "layers": [\n   {rows}]}}'
-        )
+        parts.append(f' "{name}": {{"parameters": {made["parameters"]}, "layers": [\n   {rows}]}}')
     return "{\n" + ",\n".join(parts) + "\n}\n"

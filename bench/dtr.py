@@ -320,9 +320,7 @@ def lstm(length: int) -> Tape:
         x = tape.given(rows * inside)
         gates = tape.linear(x, rows, inside, 3 * memory)
         gates = tape.add(gates, tape.linear(c, rows if step else 1, memory, 3 * memory))
-        i, o, u = (
-            tape.op([gates], rows * memory, keeps_output=True) for _ in range(3)
-        )
+        i, o, u = (tape.op([gates], rows * memory, keeps_output=True) for _ in range(3))
         f = tape.multiply(
             tape.linear(x, rows, inside, memory), tape.linear(h, rows, memory, memory)
         )

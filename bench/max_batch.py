@@ -114,7 +114,12 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     args = parse()
     print(f"{args.model} {args.params or ''} on {args.memory_mib} MiB, {args.steps} steps a try")
-    result: dict[str, Any] = {"model": args.model, "memory_mib": args.memory_mib}
+    result: dict[str, Any] = {
+        "model": args.model,
+        "params": args.params,
+        "memory_mib": args.memory_mib,
+        "options": args.options,
+    }
     if args.only != "with":
         result["without"] = Search(args, None).largest(args.first, args.grain)
     if args.only != "without":

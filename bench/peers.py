@@ -19,14 +19,14 @@ ROOT = Path(__file__).resolve().parent.parent
 OURS = ("joint", "level-distance")
 
 
-def program() -> Path:
-    """The built program; exits when there is none."""
+def program(name: str = "peers_bench") -> Path:
+    """The built program of bench/core; exits when there is none."""
     builds = [os.environ.get("TFLMS_BUILD", ""), "build/release", "build/dev"]
     for build in filter(None, builds):
-        path = ROOT / build / "bench" / "core" / "peers_bench"
+        path = ROOT / build / "bench" / "core" / name
         if path.exists():
             return path
-    raise SystemExit("peers_bench is not built: cmake --preset release -DTFLMS_BENCH=ON")
+    raise SystemExit(f"{name} is not built: cmake --preset release -DTFLMS_BENCH=ON")
 
 
 def policies() -> list[str]:

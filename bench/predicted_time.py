@@ -2,7 +2,7 @@
 """Predicted against measured time of a training step over links of several rates.
 
     python bench/predicted_time.py                       # ResNet-50, 64x64 pixels, 220 MiB
-    python bench/predicted_time.py --batch 32 --memory-mib 260 --rates 400e6 100e6
+    python bench/predicted_time.py --batch 32 --memory-mib 260 --rates 400e6 100e6 --json out.json
 
 Records a profile over the first link, with tflms on, then trains in a new process for each link with
 that profile. Predicted is `Report.step_us` of the step's graph; measured is the median step after the
@@ -88,6 +88,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=24)
     parser.add_argument("--memory-mib", type=int, default=220)
     parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="write the rows here")
     parser.add_argument("--child", choices=("record", "use"), help=argparse.SUPPRESS)
     parser.add_argument("--profile", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -95,17 +96,24 @@ def main() -> None:
         print(f"{MARK}{json.dumps(train(args))}")
         return
     print("times from    link       predicted  waiting   measured    error   swapped")
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         profile = str(Path(folder) / "profile.json")
         for task, rate in [("record", args.rates[0]), *(("use", rate) for rate in args.rates)]:
+            times_from = "formula" if task == "record" else "profile"
             row = child(args, task, rate, profile)
+            row["error"] = row["predicted_s"] / row["measured_s"] - 1
+            rows.append({"times_from": times_from, "link_bytes_per_s": rate, **row})
             print(
-                f"{'formula' if task == 'record' else 'profile':8} {rate / 1e6:7.0f} MB/s "
+                f"{times_from:8} {rate / 1e6:7.0f} MB/s "
                 f"{row['predicted_s']:9.2f} s {row['stall_s']:7.2f} s {row['measured_s']:8.2f} s "
-                f"{100 * (row['predicted_s'] / row['measured_s'] - 1):+6.1f} % "
+                f"{100 * row['error']:+6.1f} % "
                 f"{row['swapped_bytes'] / 2**20:7.1f} MiB"
             )
             sys.stdout.flush()
+    if args.json:
+        result = {"batch": args.batch, "memory_mib": args.memory_mib, "rows": rows}
+        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -125,9 +125,11 @@ def main() -> None:
     print(f"without tflms on a device with room: {step_seconds(plain) / base_s:.3f}")
     if args.json:
         result = {
+            "model": args.model,
             "batch": args.batch,
             "memory_mib": args.memory_mib,
             "base_s": base_s,
+            "plain_s": step_seconds(plain),
             "rows": rows,
         }
         args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

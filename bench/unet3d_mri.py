@@ -20,6 +20,7 @@ tflms on a device without a limit.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -184,6 +185,26 @@ def table(rows: list[Row], args: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
+def rows_json(rows: list[Row], args: argparse.Namespace) -> str:
+    """The rows as JSON."""
+    found = [
+        {
+            "unit": row.unit,
+            "without": row.without,
+            "with": row.with_tflms,
+            "factor": row.factor,
+            "bound": row.bound,
+            "share": row.part_of_bound,
+            "peak_bytes": row.peak_bytes,
+            "swap_out_bytes": row.report["swap_out_bytes"],
+            "same_loss": row.same_loss,
+        }
+        for row in rows
+    ]
+    result = {"memory_mib": args.memory_mib, "size": SIZE, "images": args.images, "rows": found}
+    return json.dumps(result, indent=1) + "\n"
+
+
 def page(text: str, args: argparse.Namespace, seconds: float) -> str:
     """The page for the documentation."""
     command = f"python bench/unet3d_mri.py --memory-mib {args.memory_mib} --steps {args.steps}"
@@ -214,6 +235,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--images", type=int, default=1, help="batch of the search for voxels")
     parser.add_argument("--only", choices=["batch", "voxels"], help="one search only")
     parser.add_argument("--write", type=Path, help="write the page here")
+    parser.add_argument("--json", type=Path, help="write the rows here")
     return parser.parse_args()
 
 
@@ -230,6 +252,8 @@ def main() -> None:
     for row in rows:
         floor, node = row.report["floor_bytes"] / MIB, row.report["floor_node"]
         print(f"{row.unit} {row.with_tflms}: floor {floor:.0f} MiB at {node}")
+    if args.json:
+        args.json.write_text(rows_json(rows, args), encoding="utf-8")
     if args.write:
         args.write.write_text(page(text, args, seconds), encoding="utf-8")
     if not all(row.same_loss for row in rows):

@@ -33,6 +33,7 @@ def train(job: Job, outcome: Outcome) -> None:
 
     import tensorflow as tf
 
+    harness.start_eager()
     gpu = tflms.simulate_gpu(**job.sim) if job.sim is not None else None
     tf.config.threading.set_inter_op_parallelism_threads(job.inter_op_threads)
     tf.config.threading.set_intra_op_parallelism_threads(job.intra_op_threads)

@@ -41,6 +41,8 @@ class Job:
         log_step: the step whose memory events are recorded, 1 the first; 0 none.
         log_path: where they are written, as JSON.
         record: where a profile of the steps behind the first is written; ``""``: none is recorded.
+        memory_optimizer: what TensorFlow's own memory optimizer is to do, a name of
+            ``RewriterConfig.MemOptType``; ``""``: what it does of its own account.
     """
 
     model: str
@@ -53,6 +55,7 @@ class Job:
     log_step: int = 0
     log_path: str = ""
     record: str = ""
+    memory_optimizer: str = ""
 
 
 @dataclass
@@ -150,7 +153,27 @@ def session_config() -> Any:
     import tensorflow as tf
 
     job = _job or Job(model="")
-    return tf.compat.v1.ConfigProto(
+    config = tf.compat.v1.ConfigProto(
         inter_op_parallelism_threads=job.inter_op_threads,
         intra_op_parallelism_threads=job.intra_op_threads,
     )
+    set_memory_optimizer(config, job, "gradients/")
+    return config
+
+
+def set_memory_optimizer(config: Any, job: Job, gradients: str) -> None:
+    """As the job says; names of gradient operations begin with `gradients`."""
+    if job.memory_optimizer:
+        rewriter = config.graph_options.rewrite_options
+        rewriter.memory_optimization = rewriter.MemOptType.Value(job.memory_optimizer)
+        rewriter.memory_optimizer_target_node_name_scope = gradients
+
+
+def start_eager() -> None:
+    """Settings of the job that eager execution takes only before its start."""
+    import tensorflow as tf
+
+    if _job is not None and _job.memory_optimizer:
+        config = tf.compat.v1.ConfigProto()
+        set_memory_optimizer(config, _job, "gradient_tape/")
+        tf.compat.v1.enable_eager_execution(config)
