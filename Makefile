@@ -12,6 +12,7 @@ VENV ?= .venv
 JOBS ?= $(shell nproc)
 PY := $(VENV)/bin/python
 DEMO_OUT ?= demo-out
+BENCH_FLAGS ?=
 
 export CMAKE_CXX_COMPILER_LAUNCHER := $(shell command -v ccache 2>/dev/null)
 
@@ -97,11 +98,11 @@ demo: setup ## ResNet-50 at a batch that does not fit, without and with tflms
 	$(PY) bench/demo.py --out $(DEMO_OUT)
 
 .PHONY: bench
-bench: setup build/.system ## Benchmarks: rewriting time, largest batch on a capped device
+bench: setup build/.system ## All benchmarks (hours); BENCH_FLAGS=--quick runs small forms
 	cmake --preset release -DTFLMS_BENCH=ON >build/configure-release.log
 	cmake --build --preset release -j $(JOBS)
-	for program in build/release/bench/core/*_bench; do "$$program"; done
-	$(PY) bench/max_batch.py
+	build/release/bench/core/rewrite_bench $(if $(findstring --quick,$(BENCH_FLAGS)),--benchmark_filter=/1000$$)
+	$(PY) bench/suite.py $(BENCH_FLAGS)
 
 # ---- style --------------------------------------------------------------------------------------
 

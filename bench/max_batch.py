@@ -63,7 +63,7 @@ class Search:
         self.outcomes[batch] = outcome
         peak = f"peak {outcome.peak_bytes / MIB:.0f} MiB"
         verdict = "out of memory" if outcome.error else f"fits, {peak}"
-        name = "without" if self.tflms is None else "with   "
+        name = "without" if self.tflms in (None, OFF) else "with   "
         print(
             f"  {name} tflms, {self.unit} {batch:4}: {verdict} ({time.monotonic() - began:.0f} s)"
         )

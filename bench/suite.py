@@ -94,7 +94,7 @@ BENCHMARKS = (
     Benchmark(
         "predicted_time",
         "predicted_time.py",
-        ("--batch", "8", "--memory-mib", "230", "--rates", "400e6", "--steps", "2"),
+        ("--rates", "200e6", "--steps", "2"),
     ),
     Benchmark("remat", "remat.py", ("--quick",)),
 )
