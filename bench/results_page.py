@@ -105,6 +105,13 @@ SECTIONS: Sequence[Section] = (
         tables.planning,
     ),
     Section(
+        "bounds",
+        "Plans against the bounds",
+        "1 in the last column, where no plan in that order and within the budget is faster; the floor, "
+        "M1, for the peak. Times are predicted ([bounds.md](bounds.md)).",
+        tables.bounds,
+    ),
+    Section(
         "peers",
         "Simulator: rules of other tools, one training step",
         "The rows of one budget with one another. Rules of TFLMS v2, Grappler, vDNN, Capuchin, DTR and "

@@ -32,7 +32,10 @@ def number(row: dict[str, Any], key: str, form: str = "{}", factor: float = 1) -
 
 
 def mib(row: dict[str, Any], key: str) -> str:
-    return number(row, key, "{:,.0f} MiB", 1 / MIB)
+    """Bytes of a row in MiB."""
+    return number(
+        row, key, "{:,.1f} MiB" if (row.get(key) or 0) < 100 * MIB else "{:,.0f} MiB", 1 / MIB
+    )
 
 
 def percent(row: dict[str, Any], key: str, form: str = "{:+.1f} %") -> str:
@@ -245,6 +248,28 @@ def planning(result: list[dict[str, Any]]) -> str:
             for row in result
         ],
     )
+
+
+def bounds(result: list[dict[str, Any]]) -> str:
+    head = ["model", "budget", "link", "planner", "peak", "floor M1", "M3", "step", "T0", "T2'"]
+    rows = []
+    for row in result:
+        times = [number(row, f"{name}_us", "{:.2f} s", 1e-6) for name in ("step", "compute")]
+        rows.append(
+            [
+                named(row.get("model", "?"), row.get("params")),
+                mib(row, "budget_bytes"),
+                link(row.get("link_bytes_per_s")),
+                row.get("planner", "?"),
+                mib(row, "peak_bytes_after"),
+                mib(row, "floor_bytes"),
+                mib(row, "order_bound_bytes"),
+                *times,
+                number(row, "time_bound_us", "{:.2f} s", 1e-6),
+                number(row, "over_bound", "{:.3f}"),
+            ]
+        )
+    return markdown([*head, "step over T2'"], rows)
 
 
 def peers(result: dict[str, Any]) -> str:

@@ -71,6 +71,7 @@ SMALL_SEARCH = (
 )
 BENCHMARKS = (
     Benchmark("planning", "planning.py", ("--quick",), (), ("--long",)),
+    Benchmark("bounds", "bounds.py", ("--quick",)),
     Benchmark("peers", "peers.py", ("--budgets", "60%", "--policies", "vdnn-conv", "joint")),
     Benchmark("checkmate", "checkmate.py", ("--models", "VGG19", "--policies", "chen-sqrt")),
     Benchmark("dtr", "dtr.py", ("--models", "lstm", "--policies", "dtr")),

@@ -64,15 +64,15 @@ SAMPLES: dict[str, tuple[Any, list[str]]] = {
             }
         ],
         [
-            "| remat: tool | 12 MiB | 1.25x | DIFFERENT |",
-            "| tflms | 11 MiB | full | - |",
+            "| remat: tool | 12.0 MiB | 1.25x | DIFFERENT |",
+            "| tflms | 11.0 MiB | full | - |",
             "| net, 9 MiB | tflms | 6 | 70 |",
             "Link: 400 MB/s.",
         ],
     ),
     "predicted_peak": (
         [{"model": "net", "fraction": 0.9, "error": -0.034, "measured_bytes": 20 * MIB}],
-        ["| 0.90x | - | - | 20 MiB | -3.4 % |"],
+        ["| 0.90x | - | - | 20.0 MiB | -3.4 % |"],
     ),
     "predicted_time": (
         {"rows": [{"times_from": "profile", "link_bytes_per_s": 1e8, "predicted_s": 1.5}]},
@@ -81,6 +81,10 @@ SAMPLES: dict[str, tuple[Any, list[str]]] = {
     "planning": (
         [{"planner": "p", "nodes": 1000, "seconds": 0.25, "grown_bytes": 512000, "fits": True}],
         ["| p | 1,000 | 0.25 s | - | 512 bytes | - | - | yes |"],
+    ),
+    "bounds": (
+        [{"model": "net", "planner": "p", "step_us": 2_500_000, "over_bound": 1.25}],
+        ["| p | - | - | - | 2.50 s | - | - | 1.250 |"],
     ),
     "peers": (
         {
@@ -187,7 +191,7 @@ def test_without_rows_it_says_not_measured(name: str) -> None:
 
 
 def test_a_row_that_lacks_figures_is_a_row() -> None:
-    for name in ("bound_share", "predicted_peak", "planning", "remat"):
+    for name in ("bound_share", "bounds", "predicted_peak", "planning", "remat"):
         results_page.page({name: stored([{}])})
 
 
