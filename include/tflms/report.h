@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tflms/corrections.h"
+
 namespace tflms {
 
 enum class Outcome {
@@ -119,6 +121,7 @@ struct Report {
   std::string machine;     // whose figures were used; "" = every operation counts alike
   int64_t compute_us = 0;  // sum of the run times of the device's operations
   CostCounts costs;
+  Corrections corrections;  // by feedback, within the figures above and below
   int64_t step_us = 0;   // predicted time of a run of the rewritten graph, one operation at a time
   int64_t stall_us = 0;  // the part of it in which operations wait for copies
   int64_t time_us = 0;   // spent on this graph

@@ -86,6 +86,9 @@ class Report:
         compute_us: sum of the run times of the device's operations.
         step_us: predicted time of a run of the rewritten graph, one operation at a time; ``stall_us``
             is the part of it in which operations wait for copies.
+        link_out_factor, link_in_factor, compute_factor: by what the rates of copies out and in, and the
+            run times of operations, were corrected after earlier runs (measured / predicted); 1 for
+            not at all. All other figures have that in them.
         costs: how many of them are measured, from formulas, or a default.
         skipped: tensors that were not swapped, by reason, largest first.
         rules: in running order.
@@ -129,6 +132,9 @@ class Report:
     compute_us: int = 0
     step_us: int = 0
     stall_us: int = 0
+    link_out_factor: float = 1
+    link_in_factor: float = 1
+    compute_factor: float = 1
     costs: CostCounts = field(default_factory=CostCounts)
     time_us: int = 0
     skipped: tuple[SkipCount, ...] = ()
@@ -166,6 +172,11 @@ class Report:
             lines.append(f"  predicted peak {format_bytes(self.peak_bytes_before)}")
         if self.machine:
             lines.append(self._cost_line())
+        if (self.compute_factor, self.link_out_factor, self.link_in_factor) != (1, 1, 1):
+            lines.append(
+                f"  corrected for earlier runs: run times x {self.compute_factor:.2f}, rate of copies "
+                f"out x {self.link_out_factor:.2f}, in x {self.link_in_factor:.2f}"
+            )
         if self.skipped:
             lines.append(
                 "  not swapped: "

@@ -82,6 +82,15 @@ std::string CostLines(const Report& report) {
   return Line("costs", text);
 }
 
+std::string CorrectionLines(const Report& report) {
+  const Corrections& factors = report.corrections;
+  if (factors == Corrections()) return "";
+  return Line("measured / predicted", Decimals(factors.compute, 2) + " run time, " +
+                                          Decimals(factors.link_out, 2) + " rate out, " +
+                                          Decimals(factors.link_in, 2) +
+                                          " rate in, of earlier runs; corrected for");
+}
+
 std::string SkipLines(const Report& report) {
   std::string text;
   std::vector<SkipCount> skipped = report.skipped;
@@ -124,6 +133,7 @@ std::string FormatReport(const Report& report) {
     text += Line("variables, constants", FormatBytes(report.persistent_bytes));
     text += FloorLines(report);
     text += CostLines(report);
+    text += CorrectionLines(report);
     text += TimeLines(report);
     if (report.plan_source == "cache" || report.plan_source == "file") {
       text += Line("planned", "from the " + report.plan_source);
@@ -190,6 +200,9 @@ std::string ReportToJson(const Report& report) {
         {"by_default", report.costs.by_default},
         {"scale", report.costs.scale},
         {"defaulted", report.costs.defaulted}}},
+      {"link_out_factor", report.corrections.link_out},
+      {"link_in_factor", report.corrections.link_in},
+      {"compute_factor", report.corrections.compute},
       {"time_us", report.time_us},
   };
   json["skipped"] = nlohmann::ordered_json::array();

@@ -282,9 +282,10 @@ Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing&
 }  // namespace
 
 Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
-                                    Graph* graph, PlanStore* store) {
+                                    Graph* graph, PlanStore* store,
+                                    const Corrections& corrections) {
   TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
-  TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph));
+  TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph, corrections));
   Result<std::vector<Report>> reports = RewritePriced(options, pricing, graph_name, store, graph);
   TakePricesBack(pricing, graph);
   return reports;
