@@ -115,6 +115,7 @@ struct Report {
   int64_t recomputed_tensors = 0;
   int64_t recompute_bytes = 0;  // made again, per run of the graph
   int64_t recompute_time_us = 0;
+  int64_t split_operations = 0;  // run in pieces, since alone they are above the budget
   int64_t unknown_size_tensors = 0;
   int64_t compiled_nodes = 0;  // in parts a compiler takes over: out of reach
   bool order_pinned = false;

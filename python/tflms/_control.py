@@ -41,6 +41,7 @@ def enable(
     swap_branches: bool | str | None = None,
     branch_threshold: int | None = None,
     recompute: str | None = None,
+    split: bool | str | None = None,
     include_output_scopes: Words | None = None,
     include_output_types: Words | None = None,
     include_output_names: Words | None = None,
@@ -110,6 +111,8 @@ def enable(
             ``swapout_threshold``.
         recompute: ``never``: no operation runs twice, tensors are only swapped. Default ``auto``:
             where that costs less.
+        split: whether an operation that is above the budget by itself runs in pieces along the batch,
+            where that gives the same bits. Default ``yes``.
         include_output_scopes, include_output_types, include_output_names: swap only tensors made by
             operations in these scopes, of these types, or whose name fits one of these patterns
             (``*`` and ``?``); a list, or text with commas. Default: all.

@@ -125,6 +125,7 @@ class Report:
     recomputed_tensors: int = 0
     recompute_bytes: int = 0
     recompute_time_us: int = 0
+    split_operations: int = 0
     unknown_size_tensors: int = 0
     compiled_nodes: int = 0
     order_pinned: bool = False
@@ -223,6 +224,8 @@ class Report:
                 f"  {format_count(self.recomputed_tensors, 'tensor')} made again: "
                 f"{format_bytes(self.recompute_bytes)}",
             )
+        if self.split_operations:
+            lines.insert(2, f"  {format_count(self.split_operations, 'operation')} run in pieces")
         if self.step_us and self.time_bound_us:
             over = self.step_us / self.time_bound_us - 1
             lines.append(

@@ -60,6 +60,9 @@ std::string SwapLines(const Report& report) {
                                            FormatBytes(report.recompute_bytes) + " in " +
                                            std::to_string(report.recompute_time_us) + " us a run");
   }
+  if (report.split_operations > 0) {
+    text += Line("split operations", std::to_string(report.split_operations));
+  }
   text += Line("order pinned", report.order_pinned ? "yes" : "no");
   text += Line("nodes, order edges", std::to_string(report.nodes_added) + " and " +
                                          std::to_string(report.control_edges_added) + " added");
@@ -186,6 +189,7 @@ std::string ReportToJson(const Report& report) {
       {"recomputed_tensors", report.recomputed_tensors},
       {"recompute_bytes", report.recompute_bytes},
       {"recompute_time_us", report.recompute_time_us},
+      {"split_operations", report.split_operations},
       {"unknown_size_tensors", report.unknown_size_tensors},
       {"compiled_nodes", report.compiled_nodes},
       {"order_pinned", report.order_pinned},
