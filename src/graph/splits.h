@@ -8,10 +8,10 @@
 //
 //   out, in, out_i, in_i   swap nodes, on the host        v_1 .. v_{k-1}   clones of v; v_k is v
 //   Split, Concat          on the host, by rows           c_i, y           identities on the device
-//   begin, end             operations without data on the device:
-//     out ->c begin ->c in_1, in_2      X is on the host before the first piece comes
+//   begin, end, gone       operations without data on the device:
+//     out ->c begin ->c gone ->c in_1, in_2     X is on the host before the first piece comes
 //     v_{i-2} ->c in_i, v_{i-1} ->c v_i, out_{i-2} ->c v_i      two pieces of each at most
-//     out_{k-1}, out_k ->c end ->c in   all pieces have left before Y comes
+//     out_{k-1}, out_k ->c end ->c gone' ->c in   all pieces have left before Y comes
 //
 // All of these but swap nodes, clones and v have role kSplit. Readers of Y read y. v keeps its
 // name and attributes; Node::pieces says that it makes a k-th of what its type says.

@@ -99,6 +99,8 @@ class Splitter {
     graph_.node(begin_).time_us = CopyTimeUs(candidate_.rows_bytes, link_.out_bytes_per_us) +
                                   CopyTimeUs(candidate_.rows_bytes / count_, link_.in_bytes_per_us);
     for (const int32_t slot : candidate_.slots) SplitInput(slot);
+    gone_ = Add("split-begin", "NoOp", device_, {});
+    Wait(gone_, begin_);
     const std::vector<Reader> readers = ReadersOf(candidate_.node);
     for (int64_t i = 0; i < count_; ++i) AddPiece(i);
     Join(readers);
@@ -175,7 +177,7 @@ class Splitter {
       auto [at, is_new] = arrival_of.try_emplace(split, kNoNode);
       if (is_new) {
         const NodeId in = AddSwap(NodeRole::kSwapIn, {split, static_cast<int32_t>(i)});
-        Wait(in, i < 2 ? begin_ : pieces_[static_cast<size_t>(i - 2)]);
+        Wait(in, i < 2 ? gone_ : pieces_[static_cast<size_t>(i - 2)]);
         at->second = AddArrival({in, 0});
       }
       inputs[Index(slot)] = {at->second, 0};
@@ -199,7 +201,7 @@ class Splitter {
     }
     graph_.node(piece).inputs = std::move(inputs);
     graph_.node(piece).pieces = count_;
-    Wait(piece, i == 0 ? begin_ : pieces_.back());
+    Wait(piece, i == 0 ? gone_ : pieces_.back());
     if (i >= 2) Wait(piece, outs_[static_cast<size_t>(i - 2)]);
     pieces_.push_back(piece);
     outs_.push_back(AddSwap(NodeRole::kSwapOut, {piece, 0}));
@@ -222,8 +224,10 @@ class Splitter {
     Wait(end, outs_[outs_.size() - 2]);
     Wait(end, outs_.back());
     graph_.node(end).time_us = CopyTimeUs(candidate_.output_bytes / count_, link_.out_bytes_per_us);
+    const NodeId gone = Add("split-end", "NoOp", device_, {});
+    Wait(gone, end);
     const NodeId in = AddSwap(NodeRole::kSwapIn, {concat, 0});
-    Wait(in, end);
+    Wait(in, gone);
     const NodeId arrival = AddArrival({in, 0});
     graph_.node(arrival).time_us = CopyTimeUs(candidate_.output_bytes, link_.in_bytes_per_us);
     for (const Reader& reader : readers) {
@@ -238,7 +242,8 @@ class Splitter {
   NameMaker names_;
   const DeviceId device_, host_;
   NodeId axis_ = kNoNode;
-  NodeId begin_ = kNoNode;
+  NodeId begin_ = kNoNode;  // waits until the inputs are on the host
+  NodeId gone_ = kNoNode;   // by then they have left the device
   std::map<std::pair<NodeId, int32_t>, NodeId> split_of_;  // by tensor
   std::map<int32_t, NodeId> split_by_slot_;
   std::vector<NodeId> pieces_, outs_;
@@ -285,8 +290,7 @@ std::string WhyNotSplit(const Graph& graph, const Contexts& contexts, const Buff
 int64_t SplitNeed(const SplitCandidate& candidate, int64_t pieces) {
   const int64_t in = 2 * (candidate.rows_bytes / pieces);
   const int64_t out = candidate.output_bytes / pieces;
-  return std::max({SaturatingAdd(candidate.rows_bytes, in),
-                   SaturatingAdd(candidate.output_bytes, 2 * out),
+  return std::max({candidate.rows_bytes, candidate.output_bytes,
                    SaturatingAdd(SaturatingAdd(in, 3 * out), candidate.whole_bytes)});
 }
 

@@ -11,8 +11,8 @@
 //   those copied are device memory of the same accelerator, neither persistent nor written in
 //   place, read by no node that picks its input
 //   all readers of Y run once in every step, and none picks its input
-// Buys: max(X + 2 X / k, 2 X / k + 3 Y / k + what is read whole, Y + 2 Y / k) on the device, X all
-// inputs read by rows, instead of the sum of all. Costs: X out and in, Y out and in, with little of
+// Buys: max(X, 2 X / k + 3 Y / k + what is read whole, Y) on the device, X all inputs read by rows,
+// instead of the sum of all. Costs: X out and in, Y out and in, with little of
 // it hidden. Running time: O(V + E).
 
 #ifndef TFLMS_RULES_SPLIT_H_
