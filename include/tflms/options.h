@@ -43,7 +43,7 @@ struct Options {
   std::string swap_branches = "yes";
   int64_t branch_threshold = -1;
   std::string recompute = "auto";
-  std::string split = "yes";
+  std::string split = "no";
 
   // Which tensors may be swapped, by the operations that make (output) and read (input) them: lists
   // with commas. Empty include lists take everything.

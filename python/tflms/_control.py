@@ -112,7 +112,7 @@ def enable(
         recompute: ``never``: no operation runs twice, tensors are only swapped. Default ``auto``:
             where that costs less.
         split: whether an operation that is above the budget by itself runs in pieces along the batch,
-            where that gives the same bits. Default ``yes``.
+            where that gives the same bits. Default ``no``.
         include_output_scopes, include_output_types, include_output_names: swap only tensors made by
             operations in these scopes, of these types, or whose name fits one of these patterns
             (``*`` and ``?``); a list, or text with commas. Default: all.
