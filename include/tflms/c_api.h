@@ -10,10 +10,19 @@
 #define TFLMS_C_API_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Counters of devices, from whoever has them. Copies since the start of the process, summed over
+ * all devices: bytes out, busy us out, bytes in, busy us in. */
+typedef void (*TflmsReadCopies)(int64_t counts[4]);
+/* Calls `visit` for each operation that ran since the last call, by node name, with the runs that
+ * were measured and their time in sum; counting then starts anew. */
+typedef void (*TflmsVisitRuns)(void* context, const char* node, int64_t runs, int64_t total_us);
+typedef void (*TflmsTakeRuns)(TflmsVisitRuns visit, void* context);
 
 typedef struct TflmsApi {
   size_t struct_size; /* sizeof(TflmsApi) of the library; new members go at the end */
@@ -48,6 +57,9 @@ typedef struct TflmsApi {
   /* JSON list of the same plans as a plan file has them (docs/plan-files.md), oldest first:
    * {"graph", "device", "plan": {...}}. */
   char* (*plan_files)(void);
+  /* Where option `feedback` reads what was measured; NULL for nowhere. Both must stay callable for
+   * the life of the process, from any thread. */
+  void (*set_counters)(TflmsReadCopies read_copies, TflmsTakeRuns take_runs);
 } TflmsApi;
 
 /* The table above; never NULL; valid as long as the library is loaded. */

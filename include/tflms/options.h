@@ -43,6 +43,7 @@ struct Options {
   std::string swap_branches = "yes";
   int64_t branch_threshold = -1;
   std::string recompute = "auto";
+  std::string split = "no";
 
   // Which tensors may be swapped, by the operations that make (output) and read (input) them: lists
   // with commas. Empty include lists take everything.
@@ -73,6 +74,7 @@ struct Options {
   int64_t link_out_bytes_per_s = 0;  // 0 = as the profile or the machine says
   int64_t link_in_bytes_per_s = 0;
   int64_t conv_workspace_bytes = 0;
+  std::string feedback = "yes";  // what runs took corrects the costs of graphs yet to come
 
   // The tool itself.
   std::string log_level = "info";

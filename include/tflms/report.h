@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tflms/corrections.h"
+
 namespace tflms {
 
 enum class Outcome {
@@ -113,12 +115,14 @@ struct Report {
   int64_t recomputed_tensors = 0;
   int64_t recompute_bytes = 0;  // made again, per run of the graph
   int64_t recompute_time_us = 0;
+  int64_t split_operations = 0;  // run in pieces, since alone they are above the budget
   int64_t unknown_size_tensors = 0;
   int64_t compiled_nodes = 0;  // in parts a compiler takes over: out of reach
   bool order_pinned = false;
   std::string machine;     // whose figures were used; "" = every operation counts alike
   int64_t compute_us = 0;  // sum of the run times of the device's operations
   CostCounts costs;
+  Corrections corrections;  // by feedback, within the figures above and below
   int64_t step_us = 0;   // predicted time of a run of the rewritten graph, one operation at a time
   int64_t stall_us = 0;  // the part of it in which operations wait for copies
   int64_t time_us = 0;   // spent on this graph

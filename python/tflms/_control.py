@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterator
 from typing import Any, Union
 
-from tflms import _batch, _keras, _keras_steps, _sessions, _tensorflow
+from tflms import _batch, _keras, _keras_steps, _sessions, _simulated_gpu, _tensorflow
 from tflms._budget import find_budget
 from tflms._errors import TflmsError
 from tflms._library import library
@@ -41,6 +41,7 @@ def enable(
     swap_branches: bool | str | None = None,
     branch_threshold: int | None = None,
     recompute: str | None = None,
+    split: bool | str | None = None,
     include_output_scopes: Words | None = None,
     include_output_types: Words | None = None,
     include_output_names: Words | None = None,
@@ -64,6 +65,7 @@ def enable(
     link_out_bytes_per_s: Size | None = None,
     link_in_bytes_per_s: Size | None = None,
     conv_workspace_bytes: Size | None = None,
+    feedback: bool | str | None = None,
     log_level: str | None = None,
     time_limit_ms: int | None = None,
     dump_dir: Folder | None = None,
@@ -109,6 +111,8 @@ def enable(
             ``swapout_threshold``.
         recompute: ``never``: no operation runs twice, tensors are only swapped. Default ``auto``:
             where that costs less.
+        split: whether an operation that is above the budget by itself runs in pieces along the batch,
+            where that gives the same bits. Default ``no``.
         include_output_scopes, include_output_types, include_output_names: swap only tensors made by
             operations in these scopes, of these types, or whose name fits one of these patterns
             (``*`` and ``?``); a list, or text with commas. Default: all.
@@ -130,6 +134,8 @@ def enable(
         link_out_bytes_per_s, link_in_bytes_per_s: rate of copies to and from the host. Default 0:
             as the profile or the machine says.
         conv_workspace_bytes: scratch that each convolution is taken to hold. Default 0.
+        feedback: whether what copies and operations really took corrects the costs of graphs traced
+            later; on simulated GPUs only. Default ``yes``.
         log_level: how much is logged. Default ``info``.
         time_limit_ms: planning stops with its best so far after this time. Default 20000.
         dump_dir: graphs before and after are written here. Default: not written.
@@ -191,6 +197,7 @@ def _enable(values: dict[str, Any]) -> None:
         values = {**found, **values}
         plugin.configure(True, values)
     _in_force = values
+    _read_counters(device_type)
     if not before["on"]:
         plugin.clear_reports()
     if device_type not in before["registered_device_types"]:
@@ -202,6 +209,15 @@ def _enable(values: dict[str, Any]) -> None:
     _batch.watch(_tell_batch_size)
     _keras_steps.take_steps_out_of_loops()
     _sessions.leave_partial_runs_alone(_off_for_now)
+
+
+def _read_counters(device_type: str) -> None:
+    """Gives the plugin the counters of the simulated devices, where feedback is on."""
+    simulated = _simulated_gpu.simulated_gpu()
+    if simulated is None or simulated.device_type != device_type:
+        return
+    plugin = library()
+    plugin.set_counters(*simulated.time_runs(plugin.settings()["options"]["feedback"] == "yes"))
 
 
 def _check_registered(device_type: str) -> None:

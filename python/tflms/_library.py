@@ -36,6 +36,7 @@ class _TflmsApi(ctypes.Structure):
         ("cost_table", ctypes.CFUNCTYPE(ctypes.c_void_p)),
         ("watch_costs", ctypes.CFUNCTYPE(None, ctypes.c_int)),
         ("plan_files", ctypes.CFUNCTYPE(ctypes.c_void_p)),
+        ("set_counters", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)),
     ]
 
 
@@ -131,6 +132,10 @@ class Library:
     def plan_files(self) -> list[dict[str, Any]]:
         """The same plans as a plan file has them: ``graph``, ``device``, ``plan``."""
         return list(self._json(self._api.plan_files()) or [])
+
+    def set_counters(self, read_copies: int, take_runs: int) -> None:
+        """Addresses of the functions that feedback reads; 0 for none."""
+        self._api.set_counters(read_copies or None, take_runs or None)
 
     def clear_reports(self) -> None:
         self._api.clear_reports()

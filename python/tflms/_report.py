@@ -86,6 +86,9 @@ class Report:
         compute_us: sum of the run times of the device's operations.
         step_us: predicted time of a run of the rewritten graph, one operation at a time; ``stall_us``
             is the part of it in which operations wait for copies.
+        link_out_factor, link_in_factor, compute_factor: by what the rates of copies out and in, and the
+            run times of operations, were corrected after earlier runs (measured / predicted); 1 for
+            not at all. All other figures have that in them.
         costs: how many of them are measured, from formulas, or a default.
         skipped: tensors that were not swapped, by reason, largest first.
         rules: in running order.
@@ -122,6 +125,7 @@ class Report:
     recomputed_tensors: int = 0
     recompute_bytes: int = 0
     recompute_time_us: int = 0
+    split_operations: int = 0
     unknown_size_tensors: int = 0
     compiled_nodes: int = 0
     order_pinned: bool = False
@@ -129,6 +133,9 @@ class Report:
     compute_us: int = 0
     step_us: int = 0
     stall_us: int = 0
+    link_out_factor: float = 1
+    link_in_factor: float = 1
+    compute_factor: float = 1
     costs: CostCounts = field(default_factory=CostCounts)
     time_us: int = 0
     skipped: tuple[SkipCount, ...] = ()
@@ -166,6 +173,11 @@ class Report:
             lines.append(f"  predicted peak {format_bytes(self.peak_bytes_before)}")
         if self.machine:
             lines.append(self._cost_line())
+        if (self.compute_factor, self.link_out_factor, self.link_in_factor) != (1, 1, 1):
+            lines.append(
+                f"  corrected for earlier runs: run times x {self.compute_factor:.2f}, rate of copies "
+                f"out x {self.link_out_factor:.2f}, in x {self.link_in_factor:.2f}"
+            )
         if self.skipped:
             lines.append(
                 "  not swapped: "
@@ -212,6 +224,8 @@ class Report:
                 f"  {format_count(self.recomputed_tensors, 'tensor')} made again: "
                 f"{format_bytes(self.recompute_bytes)}",
             )
+        if self.split_operations:
+            lines.insert(2, f"  {format_count(self.split_operations, 'operation')} run in pieces")
         if self.step_us and self.time_bound_us:
             over = self.step_us / self.time_bound_us - 1
             lines.append(

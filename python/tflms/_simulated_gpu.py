@@ -84,6 +84,13 @@ class SimulatedGpu:
         """Stops the log and returns its events in order."""
         return self._library.stop_log()
 
+    def time_runs(self, on: bool) -> tuple[int, int]:
+        """Whether kernels are timed for feedback, and where the plugin reads that; (0, 0) for off."""
+        if on:
+            return self._library.time_runs()
+        self._library.stop_timing_runs()
+        return 0, 0
+
     def _check_device(self, device: int) -> None:
         if not 0 <= device < self.count:
             raise ValueError(

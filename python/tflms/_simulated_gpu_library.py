@@ -16,7 +16,7 @@ from typing import Any
 from tflms._simulated_gpu_build import SimulatedGpuError
 from tflms._simulated_gpu_log import MemoryEvent, SimulatedGpuStats, decode_events
 
-ABI = 3
+ABI = 4
 _MESSAGE_BYTES = 1024
 
 
@@ -120,6 +120,20 @@ class SimulatedGpuLibrary:
         raw = _Stats()
         self._handle.tflms_sim_gpu_stats(device, ctypes.byref(raw))
         return SimulatedGpuStats(**{name: getattr(raw, name) for name in _STATS_NAMES})
+
+    def time_runs(self) -> tuple[int, int]:
+        """Starts timing kernels for feedback; the addresses of the functions that tell.
+
+        They are ``TflmsReadCopies`` and ``TflmsTakeRuns`` of ``include/tflms/c_api.h``.
+        """
+        self._handle.tflms_sim_gpu_time_runs(1)
+        functions = (self._handle.tflms_sim_gpu_copies, self._handle.tflms_sim_gpu_take_runs)
+        copies, runs = (ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions)
+        return copies, runs
+
+    def stop_timing_runs(self) -> None:
+        """Lets kernels run without being timed again."""
+        self._handle.tflms_sim_gpu_time_runs(0)
 
     def reset_peak(self, device: int) -> None:
         """Lets the peaks of a device that is there start again."""

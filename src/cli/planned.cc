@@ -262,6 +262,8 @@ Result<PlannedGraph> ExamineGraph(const Options& options, const Graph& graph) {
 Result<PlannedGraph> PlanGraph(const Options& options, const std::string& name,
                                const Graph& graph) {
   TFLMS_ASSIGN_OR_RETURN(PlannedGraph graphs, ExamineGraph(options, graph));
+  Options whole = options;
+  whole.split = "no";  // what is shown is a plan for the graph as it came
   if (graph.nodes.empty()) {
     graphs.planned.clear();
     Report& report = graphs.reports.emplace_back();
@@ -270,7 +272,7 @@ Result<PlannedGraph> PlanGraph(const Options& options, const std::string& name,
     report.reason = "the graph has no nodes";
     return graphs;
   }
-  TFLMS_ASSIGN_OR_RETURN(graphs.reports, Rewrite(options, name, &graphs.after));
+  TFLMS_ASSIGN_OR_RETURN(graphs.reports, Rewrite(whole, name, &graphs.after));
   for (Planned& planned : graphs.planned) {
     TFLMS_RETURN_IF_ERROR(ReadPlan(graphs, &planned));
   }

@@ -64,14 +64,17 @@ enum NodeFlag : uint32_t {
   kExit = 1u << 9,
   kNextIteration = 1u << 10,
   kLoopCond = 1u << 11,
-  kCollective = 1u << 12,  // waits for peers on other devices, see Node::sync_group
-  kPreserved = 1u << 13,   // fed, fetched or otherwise named from outside
+  kCollective = 1u << 12,     // waits for peers on other devices, see Node::sync_group
+  kPreserved = 1u << 13,      // fed, fetched or otherwise named from outside
   kPinnedOutside = 1u << 14,  // order edges must not touch it (asynchronous, blocking, send/recv)
   // Its result depends, in the last bit, on which of its inputs nobody else needs when it runs: a
   // sum that starts from the input it may overwrite.
   kPicksInput = 1u << 15,
   // Pure, and gives the same bits when it runs a second time on the same inputs and device.
   kRepeatable = 1u << 16,
+  // Pure, and row i of its output, along the first extent, takes of every input that has as many
+  // rows only row i, in bits: it may run on some rows at a time.
+  kBatchwise = 1u << 17,
 };
 
 inline constexpr uint32_t kControlFlowFlags =
@@ -83,7 +86,7 @@ inline constexpr uint32_t kRunsOnceFlags = kParameterised | kSideEffect | kRando
                                            kPreserved | kPinnedOutside | kPicksInput;
 
 // Which rule made a node; kOriginal for the nodes of the input.
-enum class NodeRole : uint8_t { kOriginal, kSwapOut, kSwapIn, kRecompute };
+enum class NodeRole : uint8_t { kOriginal, kSwapOut, kSwapIn, kRecompute, kSplit };
 
 enum class EdgeAction : uint8_t {
   kRead,    // the value is consumed
@@ -124,12 +127,13 @@ struct Node {
   std::vector<NodeId> control_inputs;  // no duplicates; those of the input first, added ones last
   // How many of control_inputs, counted from the end, rules added: what erasing takes away (L6).
   int32_t added_controls = 0;
-  std::vector<OutputInfo> outputs;     // by port
-  int64_t state_bytes = 0;             // persistent bytes this node owns on its device
-  int64_t workspace_bytes = 0;         // device bytes only while it runs
-  int64_t time_us = 1;                 // estimated run time, >= 0
-  NodeId clone_of = kNoNode;           // of a kRecompute node: the original it runs again
-  int64_t cookie = -1;                 // the adapter's handle for what the graph does not model
+  std::vector<OutputInfo> outputs;  // by port
+  int64_t state_bytes = 0;          // persistent bytes this node owns on its device
+  int64_t workspace_bytes = 0;      // device bytes only while it runs
+  int64_t time_us = 1;              // estimated run time, >= 0
+  int64_t pieces = 1;               // > 1: makes one of so many pieces, see splits.h
+  NodeId clone_of = kNoNode;        // of a kRecompute node: the original it runs again
+  int64_t cookie = -1;              // the adapter's handle for what the graph does not model
 
   bool Has(uint32_t any_of) const { return (flags & any_of) != 0; }
   friend bool operator==(const Node&, const Node&) = default;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/base/text.h"
+#include "src/graph/splits.h"
 #include "src/graph/topology.h"
 #include "src/graph/verifier.h"
 
@@ -36,8 +37,11 @@ Input SeeThrough(const Graph& graph, Input in) {
       continue;
     }
     if (from.inputs.empty()) break;
-    in.node = from.inputs.front().node;
-    in.port = from.inputs.front().port;
+    // Of a Split the value is the last input; the pieces of a Concat all stand for one output.
+    const bool value_last = from.role == NodeRole::kSplit && from.op == "Split";
+    const Input& above = value_last ? from.inputs.back() : from.inputs.front();
+    in.node = above.node;
+    in.port = above.port;
   }
   return {kNoNode, 0, in.action};
 }
@@ -54,17 +58,18 @@ Status VerifySwapNode(const Graph& graph, NodeId id) {
   if (graph.kind_of(id) != DeviceKind::kHost) return Fault("L3", node, "is not on a host device");
   const Input& in = node.inputs.front();
   const NodeRole above = graph.node(in.node).role;
-  if (node.role == NodeRole::kSwapIn && above != NodeRole::kSwapOut) {
+  const bool of_split = above == NodeRole::kSplit && graph.kind_of(in.node) == DeviceKind::kHost;
+  if (node.role == NodeRole::kSwapIn && above != NodeRole::kSwapOut && !of_split) {
     return Fault("L3", node,
                  "a swap-in reads a swap-out, found " + Quoted(graph.node(in.node).name));
   }
   if (node.role == NodeRole::kSwapOut && above != NodeRole::kOriginal &&
-      above != NodeRole::kRecompute) {
+      above != NodeRole::kRecompute && !IsSplitArrival(graph, in.node)) {
     return Fault(
         "L3", node,
         "a swap-out reads an operation of the graph, found " + Quoted(graph.node(in.node).name));
   }
-  if (node.outputs.front().type != graph.output(in).type) {
+  if (node.outputs.front().type != MadeType(graph, in.node, in.port)) {
     return Fault("L3", node, "its output has another type than its input");
   }
   return Status();
@@ -81,6 +86,7 @@ std::string SharedFieldThatDiffers(const Node& a, const Node& b) {
   if (a.inputs.size() != b.inputs.size()) return "number of data inputs";
   if (a.outputs != b.outputs) return "outputs";
   if (a.state_bytes != b.state_bytes) return "state size";
+  if (a.pieces != b.pieces) return "number of pieces";
   return "";
 }
 
@@ -98,7 +104,7 @@ std::string FieldThatDiffers(const Node& a, const Node& b) {
 Status VerifyClone(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Node& source = graph.node(node.clone_of);
-  if (!source.Has(kRepeatable) || source.Has(kRunsOnceFlags)) {
+  if (!source.Has(node.pieces > 1 ? kBatchwise : kRepeatable) || source.Has(kRunsOnceFlags)) {
     return Fault("L3", node, "runs " + Quoted(source.name) + " again, which may run only once");
   }
   const std::string field = SharedFieldThatDiffers(node, source);
@@ -126,6 +132,7 @@ Status VerifyClone(const Graph& graph, NodeId id) {
 Status VerifyAdded(const Graph& after) {
   for (NodeId id = 0; id < after.size(); ++id) {
     const Node& node = after.node(id);
+    if (node.role == NodeRole::kSplit) continue;
     if (IsAdded(node)) {
       const bool clone = node.role == NodeRole::kRecompute;
       TFLMS_RETURN_IF_ERROR(clone ? VerifyClone(after, id) : VerifySwapNode(after, id));
@@ -138,7 +145,7 @@ Status VerifyAdded(const Graph& after) {
       return Fault("L3", node, "its control input `^" + from.name + "` is not counted as added");
     }
   }
-  return Status();
+  return VerifySplits(after);
 }
 
 // L3 and L6 for one original node; `erased` is the node with what rules added taken away.
@@ -252,6 +259,7 @@ Graph EraseRewrite(const Graph& after) {
     }
     copy.control_inputs.resize(copy.control_inputs.size() - Index(copy.added_controls));
     copy.added_controls = 0;
+    copy.pieces = 1;
     std::erase_if(copy.control_inputs, [&](NodeId from) { return IsAdded(after.node(from)); });
     for (NodeId& from : copy.control_inputs) from = new_id[Index(from)];
   }

@@ -13,11 +13,12 @@
 //   extents = N or "?" with commas | "*"      "?" = unknown extent, "*" = unknown rank
 //   mods    = host, persistent, alias=SLOT, reuse=SLOT, reuse=any
 //   word    = "@" DEVICE | flag | frame=NAME | sync=N | state=BYTES | ws=BYTES | t=US | role=ROLE
+//           | pieces=N                        makes one of so many pieces (splits.h)
 //           | of=NAME                         of a recompute: the node that it runs again
 //   flag    = param, effect, random, source, call, compiled, switch, merge, enter, exit,
 //             next-iteration, loop-cond, collective, preserved, pinned-outside,
-//             picks-input, repeatable
-//   ROLE    = swap-out | swap-in | recompute
+//             picks-input, repeatable, batchwise
+//   ROLE    = swap-out | swap-in | recompute | split
 //
 // Example:
 //   x = Source : f32[8] t=0

@@ -198,7 +198,7 @@ Status ReadWord(LineCursor* in, Node* node, PendingNode* pending) {
     return Status();
   }
   return InvalidArgument("unknown word " + Quoted(word) + "; flags: " + ListOfWords(kFlagWords) +
-                         "; others: frame=, sync=, state=, ws=, t=, role=, of=");
+                         "; others: frame=, sync=, state=, ws=, t=, pieces=, role=, of=");
 }
 
 class GraphParser {

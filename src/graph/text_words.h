@@ -21,7 +21,7 @@ struct FlagWord {
 };
 
 // One word for each flag, in the order of the bits.
-inline constexpr std::array<FlagWord, 17> kFlagWords = {{
+inline constexpr std::array<FlagWord, 18> kFlagWords = {{
     {kParameterised, "param"},
     {kSideEffect, "effect"},
     {kRandom, "random"},
@@ -39,6 +39,7 @@ inline constexpr std::array<FlagWord, 17> kFlagWords = {{
     {kPinnedOutside, "pinned-outside"},
     {kPicksInput, "picks-input"},
     {kRepeatable, "repeatable"},
+    {kBatchwise, "batchwise"},
 }};
 
 struct KindWord {
@@ -55,10 +56,11 @@ struct RoleWord {
   NodeRole role;
   std::string_view word;
 };
-inline constexpr std::array<RoleWord, 3> kRoleWords = {{
+inline constexpr std::array<RoleWord, 4> kRoleWords = {{
     {NodeRole::kSwapOut, "swap-out"},
     {NodeRole::kSwapIn, "swap-in"},
     {NodeRole::kRecompute, "recompute"},
+    {NodeRole::kSplit, "split"},
 }};
 
 // A number of a node with the word that sets it and the value it has when the word is left out.
@@ -67,10 +69,11 @@ struct NumberWord {
   int64_t Node::*field;
   int64_t left_out;
 };
-inline constexpr std::array<NumberWord, 3> kNumberWords = {{
+inline constexpr std::array<NumberWord, 4> kNumberWords = {{
     {"state", &Node::state_bytes, 0},
     {"ws", &Node::workspace_bytes, 0},
     {"t", &Node::time_us, 1},
+    {"pieces", &Node::pieces, 1},
 }};
 
 // The words of a table with commas between them, for messages.

@@ -18,7 +18,7 @@
 namespace tflms {
 namespace {
 
-constexpr uint32_t kAllFlags = 2 * kRepeatable - 1;
+constexpr uint32_t kAllFlags = 2 * kBatchwise - 1;
 
 size_t Index(NodeId id) { return static_cast<size_t>(id); }
 
@@ -92,6 +92,7 @@ Status VerifyNumbers(const Graph& graph, const Node& node) {
   if (node.sync_group < -1) return Fault("L0", node, "expected a sync group of at least -1");
   if (node.state_bytes < 0) return Fault("L0", node, "the size of its state is below 0");
   if (node.workspace_bytes < 0) return Fault("L0", node, "the size of its workspace is below 0");
+  if (node.pieces < 1) return Fault("L0", node, "runs in fewer than one piece");
   if (node.time_us < 0) return Fault("L0", node, "its run time is below 0");
   return Status();
 }

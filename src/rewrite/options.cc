@@ -106,6 +106,10 @@ std::vector<Row> WhatRows() {
       Choice("recompute", &Options::recompute, {"auto", "never"},
              "auto: operations run twice where that costs less than copying what they make. "
              "never: nothing runs twice, tensors are only swapped."),
+      Choice("split", &Options::split, {"yes", "no"},
+             "yes: an operation that is above the budget by itself, inputs and output together, "
+             "runs in pieces along the batch, where that gives the same bits. no: the report names "
+             "it. Not used by the command."),
   };
 }
 
@@ -209,6 +213,11 @@ std::vector<Row> CostRows() {
              "Scratch that each convolution is taken to hold while it runs, at most what "
              "TF_CUDNN_WORKSPACE_LIMIT_IN_MB allows. Only with a machine whose libraries take "
              "some, not on the simulated one."),
+      Choice(
+          "feedback", &Options::feedback, {"yes", "no"},
+          "yes: what copies and operations of rewritten graphs really took corrects the costs of "
+          "graphs that are traced later, by factors from 0.1 to 10. Measured on simulated GPUs "
+          "only. Rates of the link that are set above are never corrected."),
   };
 }
 

@@ -17,9 +17,19 @@ namespace {
 size_t Index(int32_t id) { return static_cast<size_t>(id); }
 
 // Options that no plan depends on. A new option counts, unless it is put here.
-constexpr std::array<std::string_view, 12> kShapeNoPlan = {
-    "device_type",         "host_device", "trigger_strategy", "lb",       "ub",   "serialization",
-    "serialization_bytes", "log_level",   "time_limit_ms",    "dump_dir", "plan", "cache_dir"};
+constexpr std::array<std::string_view, 13> kShapeNoPlan = {"device_type",
+                                                           "host_device",
+                                                           "trigger_strategy",
+                                                           "lb",
+                                                           "ub",
+                                                           "serialization",
+                                                           "serialization_bytes",
+                                                           "log_level",
+                                                           "time_limit_ms",
+                                                           "dump_dir",
+                                                           "plan",
+                                                           "cache_dir",
+                                                           "feedback"};
 
 // Nodes by name, and the place of each.
 struct ByName {

@@ -5,6 +5,7 @@
 #include "src/rewrite/pricing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -45,15 +46,33 @@ CostCounts CountsOf(const CostSummary& summary) {
   return counts;
 }
 
-double Rate(int64_t option_bytes_per_s, double measured, double machine) {
-  if (option_bytes_per_s > 0) return static_cast<double>(option_bytes_per_s) / kUsPerSecond;
-  return measured > 0 ? measured : machine;
+// Sets `factor` to 1 where the rate is not one to be corrected.
+double Rate(int64_t option_bytes_per_s, double measured, double machine, double* factor) {
+  const double known = measured > 0 ? measured : machine;
+  if (option_bytes_per_s > 0 || known <= 0) *factor = 1;
+  return option_bytes_per_s > 0 ? static_cast<double>(option_bytes_per_s) / kUsPerSecond
+                                : known * *factor;
+}
+
+bool IsPriced(const Graph& graph, NodeId id) {
+  return graph.kind_of(id) == DeviceKind::kAccelerator &&
+         graph.node(id).role == NodeRole::kOriginal;
+}
+
+void Correct(double factor, Graph* graph) {
+  if (factor == 1) return;
+  for (NodeId id = 0; id < graph->size(); ++id) {
+    if (!IsPriced(*graph, id)) continue;
+    int64_t& time_us = graph->node(id).time_us;
+    time_us = static_cast<int64_t>(std::llround(static_cast<double>(time_us) * factor));
+  }
 }
 
 }  // namespace
 
-Result<Pricing> PriceGraph(const Options& options, Graph* graph) {
+Result<Pricing> PriceGraph(const Options& options, Graph* graph, const Corrections& corrections) {
   Pricing pricing;
+  pricing.corrections = corrections;
   std::optional<CostProfile> profile;
   std::optional<MachineProfile> machine;
   if (!options.profile.empty()) {
@@ -65,18 +84,36 @@ Result<Pricing> PriceGraph(const Options& options, Graph* graph) {
   }
   const Machine measured = profile ? profile->link : Machine();
   const Machine known = machine ? LinkOf(*machine) : Machine();
-  pricing.link.out_bytes_per_us =
-      Rate(options.link_out_bytes_per_s, measured.out_bytes_per_us, known.out_bytes_per_us);
-  pricing.link.in_bytes_per_us =
-      Rate(options.link_in_bytes_per_s, measured.in_bytes_per_us, known.in_bytes_per_us);
-  if (!machine) return pricing;
+  pricing.link.out_bytes_per_us = Rate(options.link_out_bytes_per_s, measured.out_bytes_per_us,
+                                       known.out_bytes_per_us, &pricing.corrections.link_out);
+  pricing.link.in_bytes_per_us = Rate(options.link_in_bytes_per_s, measured.in_bytes_per_us,
+                                      known.in_bytes_per_us, &pricing.corrections.link_in);
+  if (!machine) {
+    pricing.corrections.compute = 1;
+    return pricing;
+  }
   for (const Node& node : graph->nodes) {
     pricing.original.emplace_back(node.time_us, node.workspace_bytes);
   }
   pricing.machine = machine->name;
   pricing.counts = CountsOf(
       ApplyCosts(*machine, profile ? &*profile : nullptr, options.conv_workspace_bytes, graph));
+  Correct(corrections.compute, graph);
   return pricing;
+}
+
+Expected ExpectedOf(const Options& options, const Pricing& pricing, const Graph& graph) {
+  Expected expected;
+  if (options.link_out_bytes_per_s == 0) {
+    expected.out_bytes_per_us = pricing.link.out_bytes_per_us;
+  }
+  if (options.link_in_bytes_per_s == 0) expected.in_bytes_per_us = pricing.link.in_bytes_per_us;
+  if (pricing.machine.empty()) return expected;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (IsPriced(graph, id) && node.time_us > 0) expected.op_us.emplace(node.name, node.time_us);
+  }
+  return expected;
 }
 
 void TakePricesBack(const Pricing& pricing, Graph* graph) {
@@ -90,6 +127,7 @@ void TakePricesBack(const Pricing& pricing, Graph* graph) {
 void DescribeCosts(const Pricing& pricing, const Problem& problem, Report* report) {
   report->machine = pricing.machine;
   report->costs = pricing.counts;
+  report->corrections = pricing.corrections;
   report->compute_us = 0;
   if (pricing.machine.empty()) return;
   for (const ProblemOp& op : problem.ops) {
@@ -101,7 +139,7 @@ std::string CostTableJson(const Graph& graph) {
   nlohmann::ordered_json table = nlohmann::ordered_json::object();
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
-    if (graph.kind_of(id) != DeviceKind::kAccelerator || node.role != NodeRole::kOriginal) continue;
+    if (!IsPriced(graph, id)) continue;
     // push_back on the underlying list: names are unique, and a look-up for each would be O(V^2).
     table.get_ref<nlohmann::ordered_json::object_t&>().Container::emplace_back(
         node.name, nlohmann::ordered_json{

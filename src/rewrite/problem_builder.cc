@@ -9,6 +9,7 @@
 
 #include "src/base/checked_math.h"
 #include "src/graph/loops.h"
+#include "src/graph/splits.h"
 #include "src/rewrite/repeatable.h"
 
 namespace tflms {
@@ -34,6 +35,7 @@ class Builder {
     AddUses();
     AddReuse();
     MarkRepeatable(graph_, facts_, filters_, problem_buffer_, &map_);
+    KeepWaitedFor();
     CountReasons();
     return std::move(map_);
   }
@@ -60,6 +62,7 @@ class Builder {
         continue;
       }
       MarkTouched(buffer);
+      const int64_t pieces = graph_.node(buffer.node).pieces;
       if (!buffer.size_bytes) {
         Skip(i, "unknown-size", 0);
         ++map_.unknown_size_tensors;
@@ -68,11 +71,20 @@ class Builder {
       if (*buffer.size_bytes == 0) continue;
       problem_buffer_[i] = static_cast<BufferId>(map_.problem.buffers.size());
       ProblemBuffer& out = map_.problem.buffers.emplace_back();
-      out.size_bytes = *buffer.size_bytes;
+      out.size_bytes = std::max<int64_t>(1, *buffer.size_bytes / pieces);
       out.producer = buffer.node;
+      if (IsSplitArrival(graph_, buffer.node)) out.producer = BeginOfArrival(buffer.node);
       out.live_at_end = buffer.preserved;
       map_.graph_buffer.push_back(static_cast<BufferIndex>(i));
     }
+  }
+
+  // The op whose end lets the copy to the device begin.
+  NodeId BeginOfArrival(NodeId arrival) const {
+    const Node& node = graph_.node(arrival);
+    if (node.inputs.empty()) return arrival;
+    const Node& in = graph_.node(node.inputs.front().node);
+    return in.control_inputs.empty() ? arrival : in.control_inputs.front();
   }
 
   void MarkTouched(const Buffer& buffer) {
@@ -87,10 +99,11 @@ class Builder {
       const Node& node = graph_.node(id);
       ProblemOp& op = map_.problem.ops[Index(id)];
       op.on_device = OnDevice(id);
-      op.time_us = op.on_device ? node.time_us : 0;
+      op.time_us = op.on_device ? node.time_us / node.pieces : 0;
       op.workspace_bytes = op.on_device ? node.workspace_bytes : 0;
       op.group = std::max(node.sync_group, 0);
-      op.orderable = op.on_device && InRoot(id) && !node.Has(kNeverHeld) && touches_[Index(id)];
+      op.orderable = op.on_device && InRoot(id) && !node.Has(kNeverHeld) &&
+                     (touches_[Index(id)] || node.role == NodeRole::kSplit);
       if (node.sync_group < 0) map_.unknown_peers = true;
       if (node.Has(kCompiled)) ++map_.compiled_nodes;
       if (op.on_device) {
@@ -204,11 +217,50 @@ class Builder {
         use(reader.node);
         if (!MayComeBack(filters_, graph_.node(reader.node))) out.holds.push_back(reader.node);
       }
+      for (NodeId waiting : WaitingForCopy(buffer)) {
+        use(waiting);
+        out.holds.push_back(waiting);
+      }
+      if (IsSplitArrival(graph_, buffer.node)) out.holds.push_back(buffer.node);
+      std::sort(out.holds.begin(), out.holds.end());
+      out.holds.erase(std::unique(out.holds.begin(), out.holds.end()), out.holds.end());
       std::sort(out.uses.begin(), out.uses.end());
       out.uses.erase(std::unique(out.uses.begin(), out.uses.end()), out.uses.end());
       const std::string reason = WhyNotSwappable(buffer, out);
       out.swappable = reason.empty();
       if (!out.swappable) Skip(Index(map_.graph_buffer[id]), reason, out.size_bytes);
+    }
+  }
+
+  // The parts of a split operation that wait until the buffer has been copied to the host.
+  std::vector<NodeId> WaitingForCopy(const Buffer& buffer) {
+    std::vector<NodeId> waiting;
+    if (!copies_known_) FindCopiesWaitedFor();
+    for (const Reader& reader : buffer.readers) {
+      const auto found = waits_for_copy_.find(reader.node);
+      if (found == waits_for_copy_.end()) continue;
+      waiting.insert(waiting.end(), found->second.begin(), found->second.end());
+    }
+    return waiting;
+  }
+
+  void FindCopiesWaitedFor() {
+    copies_known_ = true;
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.role != NodeRole::kSplit && node.pieces <= 1) continue;
+      for (NodeId from : node.control_inputs) {
+        if (graph_.node(from).role == NodeRole::kSwapOut) waits_for_copy_[from].push_back(id);
+      }
+    }
+  }
+
+  // What goes to the host for a split operation is read there: a second run would not be.
+  void KeepWaitedFor() {
+    if (waits_for_copy_.empty()) return;
+    for (size_t id = 0; id < map_.problem.buffers.size(); ++id) {
+      const Buffer& buffer = facts_.buffers.buffers[Index(map_.graph_buffer[id])];
+      if (!WaitingForCopy(buffer).empty()) map_.problem.buffers[id].recomputable = false;
     }
   }
 
@@ -238,12 +290,20 @@ class Builder {
            });
   }
 
+  // What comes back in parts, not the output put together.
+  bool IsPieceInput(const Buffer& buffer) const {
+    return IsSplitArrival(graph_, buffer.node) &&
+           std::any_of(buffer.readers.begin(), buffer.readers.end(),
+                       [&](const Reader& reader) { return graph_.node(reader.node).pieces > 1; });
+  }
+
   std::string WhyNotSwappable(const Buffer& buffer, const ProblemBuffer& out) const {
     if (!InRoot(buffer.node)) return "in-loop-or-branch";
     if (graph_.node(buffer.node).Has(kCompiled)) return "compiled";
     if (buffer.updated) return "written-in-place";
     if (buffer.preserved) return "fetched";
     if (out.uses.empty()) return "no-reader";
+    if (graph_.node(buffer.node).pieces > 1 || IsPieceInput(buffer)) return "split";
     if (DecidesASum(buffer)) return "decides-a-sum";
     if (!MayLeave(filters_, graph_.node(buffer.node))) return "filtered";
     for (OpId use : out.uses) {
@@ -292,6 +352,9 @@ class Builder {
   std::vector<BufferId> problem_buffer_;  // by graph buffer
   std::vector<int32_t> state_;            // by node: of persistent_sizes, -1 without state
   std::map<std::string, SkipCount> reasons_;
+  // By swap-out: the parts of split operations that wait for it.
+  std::map<NodeId, std::vector<NodeId>> waits_for_copy_;
+  bool copies_known_ = false;
 };
 
 }  // namespace

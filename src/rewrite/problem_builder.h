@@ -8,6 +8,10 @@
 // counted under its reason. Readers on other devices get their copy as soon as the tensor is made
 // and do not count as uses.
 //
+// Of a split operation (src/graph/splits.h) each piece takes its part of the time and makes its
+// part of the output; what comes back from the host is there from when it may begin to come, and
+// what goes there until the operation that waits for it has run.
+//
 // Besides the graph's edges the problem holds one kind of its own: an op that writes a state comes
 // after the readers of that state's value, unless the graph has it the other way. A write while
 // someone still holds the old value would have to copy it. Cost: O((V + E) log V).

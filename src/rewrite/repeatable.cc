@@ -73,7 +73,7 @@ class Marker {
   bool Repeatable(NodeId id) const {
     const Node& node = graph_.node(id);
     if (!problem_.ops[Index(id)].orderable || !node.Has(kRepeatable) || node.Has(kRunsOnceFlags) ||
-        node.role != NodeRole::kOriginal || node.sync_group != 0) {
+        node.role != NodeRole::kOriginal || node.sync_group != 0 || node.pieces > 1) {
       return false;
     }
     const auto known = [](const OutputInfo& output) {

@@ -60,6 +60,9 @@ std::string SwapLines(const Report& report) {
                                            FormatBytes(report.recompute_bytes) + " in " +
                                            std::to_string(report.recompute_time_us) + " us a run");
   }
+  if (report.split_operations > 0) {
+    text += Line("split operations", std::to_string(report.split_operations));
+  }
   text += Line("order pinned", report.order_pinned ? "yes" : "no");
   text += Line("nodes, order edges", std::to_string(report.nodes_added) + " and " +
                                          std::to_string(report.control_edges_added) + " added");
@@ -80,6 +83,15 @@ std::string CostLines(const Report& report) {
                      std::to_string(costs.by_default) + " by default";
   if (!costs.defaulted.empty()) text += ": " + costs.defaulted;
   return Line("costs", text);
+}
+
+std::string CorrectionLines(const Report& report) {
+  const Corrections& factors = report.corrections;
+  if (factors == Corrections()) return "";
+  return Line("measured / predicted", Decimals(factors.compute, 2) + " run time, " +
+                                          Decimals(factors.link_out, 2) + " rate out, " +
+                                          Decimals(factors.link_in, 2) +
+                                          " rate in, of earlier runs; corrected for");
 }
 
 std::string SkipLines(const Report& report) {
@@ -124,6 +136,7 @@ std::string FormatReport(const Report& report) {
     text += Line("variables, constants", FormatBytes(report.persistent_bytes));
     text += FloorLines(report);
     text += CostLines(report);
+    text += CorrectionLines(report);
     text += TimeLines(report);
     if (report.plan_source == "cache" || report.plan_source == "file") {
       text += Line("planned", "from the " + report.plan_source);
@@ -176,6 +189,7 @@ std::string ReportToJson(const Report& report) {
       {"recomputed_tensors", report.recomputed_tensors},
       {"recompute_bytes", report.recompute_bytes},
       {"recompute_time_us", report.recompute_time_us},
+      {"split_operations", report.split_operations},
       {"unknown_size_tensors", report.unknown_size_tensors},
       {"compiled_nodes", report.compiled_nodes},
       {"order_pinned", report.order_pinned},
@@ -190,6 +204,9 @@ std::string ReportToJson(const Report& report) {
         {"by_default", report.costs.by_default},
         {"scale", report.costs.scale},
         {"defaulted", report.costs.defaulted}}},
+      {"link_out_factor", report.corrections.link_out},
+      {"link_in_factor", report.corrections.link_in},
+      {"compute_factor", report.corrections.compute},
       {"time_us", report.time_us},
   };
   json["skipped"] = nlohmann::ordered_json::array();

@@ -24,6 +24,7 @@
 #include "src/rewrite/planner_options.h"
 #include "src/rewrite/pricing.h"
 #include "src/rewrite/problem_builder.h"
+#include "src/rewrite/splitting.h"
 #include "src/rules/rule.h"
 #include "src/sim/bounds.h"
 #include "src/sim/simulator.h"
@@ -84,6 +85,12 @@ Result<int64_t> PeakAsItCame(const Problem& problem) {
   return PlannedMemory(problem, plan).peak_bytes;
 }
 
+int64_t CountAddedControls(const Graph& graph) {
+  int64_t count = 0;
+  for (const Node& node : graph.nodes) count += node.added_controls;
+  return count;
+}
+
 // Applies all rules in catalog order. The laws are checked once all accelerators are done.
 Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Plan& plan,
                   Graph* graph, Report* report) {
@@ -112,8 +119,7 @@ Status ApplyRules(const SwapRequest& request, const GraphFacts& facts, const Pla
     }
   }
   report->nodes_added = graph->size() - before.size();
-  for (const Node& node : graph->nodes) report->control_edges_added += node.added_controls;
-  for (const Node& node : before.nodes) report->control_edges_added -= node.added_controls;
+  report->control_edges_added = CountAddedControls(*graph) - CountAddedControls(before);
   return Status();
 }
 
@@ -149,10 +155,23 @@ std::string RewrittenReason(const Plan& plan, const Report& report) {
              : "no tensor qualifies; the best order found is held, but stays above the budget";
 }
 
+// What one accelerator is rewritten for and with.
+struct Task {
+  DeviceId accelerator = kNoDevice;
+  const Options& options;
+  const Pricing& pricing;
+  Clock::time_point deadline;
+  bool done_before = false;
+  PlanStore* store = nullptr;
+};
+
+Status SplitAndRewrite(const Task& task, Graph* graph, Report* report);
+
 // One accelerator of the graph. Leaves the graph as it is unless the outcome is kRewritten.
-Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& pricing,
-                  Clock::time_point deadline, bool done_before, PlanStore* store, Graph* graph,
-                  Report* report) {
+// `splitting` is what was split before; null when that is still to be decided.
+Status RewriteFor(const Task& task, const Splitting* splitting, Graph* graph, Report* report) {
+  const auto& [accelerator, options, pricing, deadline, done_before, store] = task;
+  const bool is_split = splitting != nullptr && !splitting->done.empty();
   report->device = graph->devices[Index(accelerator)].name;
   report->nodes = graph->size();
   if (done_before) {
@@ -178,9 +197,14 @@ Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& p
   if (host == kNoDevice) {
     return Finish(Outcome::kDeclined, "no host device is known for " + report->device, report);
   }
-  const PlanSubject subject{*graph, facts, map, accelerator};
   const PlannerOptions wanted = PlannerOptionsOf(options, pricing.link, deadline);
-  TFLMS_ASSIGN_OR_RETURN(const Plan plan, FindPlan(subject, options, wanted, store, report));
+  if (splitting == nullptr && options.split == "yes" && wanted.budget_bytes > 0 &&
+      report->floor_bytes > wanted.budget_bytes) {
+    return SplitAndRewrite(task, graph, report);
+  }
+  const PlanSubject subject{*graph, facts, map, accelerator};
+  TFLMS_ASSIGN_OR_RETURN(Plan plan, FindPlan(subject, options, wanted, store, report));
+  plan.pin_order |= is_split;  // what is around the pieces must not slip in between
   DescribeBounds(map.problem, plan, wanted.machine, report);
   TFLMS_ASSIGN_OR_RETURN(std::string conflict,
                          WhyBudgetsConflict(subject, options, wanted, plan, report));
@@ -199,10 +223,45 @@ Status RewriteFor(DeviceId accelerator, const Options& options, const Pricing& p
   const SwapRequest request = RequestFromPlan(*graph, facts, map, plan, options, host);
   TFLMS_RETURN_IF_ERROR(ApplyRules(request, facts, plan, graph, report));
   if (report->nodes_added == 0 && report->control_edges_added == 0) {
+    if (is_split) return Finish(Outcome::kRewritten, RewrittenReason(plan, *report), report);
     *report = without_plan;  // the graph's own edges hold the order already
     return FinishUnchanged(options, report);
   }
   return Finish(Outcome::kRewritten, RewrittenReason(plan, *report), report);
+}
+
+void DescribeSplitting(const Splitting& splitting, int64_t budget_bytes, Report* report) {
+  report->split_operations = static_cast<int64_t>(splitting.done.size());
+  for (const SplitOperation& done : splitting.done) {
+    report->notes.push_back(done.node + " runs in " + std::to_string(done.pieces) +
+                            " pieces: in one it needs " + FormatBytes(done.need_bytes) +
+                            ", variables included; the budget is " + FormatBytes(budget_bytes));
+  }
+  if (!splitting.why_not.empty()) report->notes.push_back(splitting.why_not);
+}
+
+// Splits what is too large for the budget by itself, then rewrites. `report` describes the graph as
+// it came.
+Status SplitAndRewrite(const Task& task, Graph* graph, Report* report) {
+  const PlannerOptions wanted = PlannerOptionsOf(task.options, task.pricing.link, task.deadline);
+  const SplitLink link{wanted.machine.out_bytes_per_us, wanted.machine.in_bytes_per_us};
+  const Graph before = *graph;
+  Report inner;
+  inner.graph = report->graph;
+  TFLMS_ASSIGN_OR_RETURN(const Splitting splitting,
+                         SplitWhereNeeded(task.accelerator, wanted.budget_bytes,
+                                          FiltersFrom(task.options), link, graph));
+  const Status status = RewriteFor(task, &splitting, graph, &inner);
+  if (!status.ok() || inner.outcome != Outcome::kRewritten) *graph = before;
+  if (inner.outcome == Outcome::kRewritten || !splitting.why_not.empty()) {
+    DescribeSplitting(splitting, task.options.budget_bytes, &inner);
+  }
+  inner.nodes = before.size();
+  inner.nodes_added = graph->size() - before.size();
+  inner.control_edges_added = CountAddedControls(*graph) - CountAddedControls(before);
+  inner.peak_bytes_before = report->peak_bytes_before;
+  *report = std::move(inner);
+  return status;
 }
 
 // "GPU" for ".../device:GPU:0", the name itself where it is not of that form.
@@ -253,8 +312,8 @@ Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing&
     const Clock::time_point start = Clock::now();
     Report report;
     report.graph = graph_name;
-    const Status status = RewriteFor(static_cast<DeviceId>(device), each, pricing, deadline,
-                                     done_before, store, graph, &report);
+    const Task task{static_cast<DeviceId>(device), each, pricing, deadline, done_before, store};
+    const Status status = RewriteFor(task, nullptr, graph, &report);
     if (!status.ok()) {
       *graph = before;
       return status;
@@ -282,9 +341,10 @@ Result<std::vector<Report>> RewritePriced(const Options& options, const Pricing&
 }  // namespace
 
 Result<std::vector<Report>> Rewrite(const Options& options, const std::string& graph_name,
-                                    Graph* graph, PlanStore* store) {
+                                    Graph* graph, PlanStore* store,
+                                    const Corrections& corrections) {
   TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
-  TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph));
+  TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph, corrections));
   Result<std::vector<Report>> reports = RewritePriced(options, pricing, graph_name, store, graph);
   TakePricesBack(pricing, graph);
   return reports;

@@ -94,7 +94,11 @@ bool CameWithGraph(const RewriteState& state, NodeId id) {
 bool IsOperation(const RewriteState& state, NodeId id) {
   if (id < 0 || id >= state.graph->size()) return false;
   const NodeRole role = state.graph->node(id).role;
-  return role == NodeRole::kRecompute || (role == NodeRole::kOriginal && CameWithGraph(state, id));
+  if (role == NodeRole::kRecompute) return true;
+  const bool runs = role == NodeRole::kOriginal ||
+                    (role == NodeRole::kSplit &&
+                     state.graph->kind_of(id) == DeviceKind::kAccelerator);
+  return runs && CameWithGraph(state, id);
 }
 
 bool RunsOnceAStep(const RewriteState& state, NodeId id) {

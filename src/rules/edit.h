@@ -5,7 +5,8 @@
 //
 //   u -> out -> in -> v        u, v operations; out: kSwapOut, in: kSwapIn
 //
-// Operations are the nodes of the graph as it came and their clones, not the swap nodes.
+// Operations are the nodes of the graph as it came, their clones, and what a split operation has on
+// the device; not the swap nodes.
 
 #ifndef TFLMS_RULES_EDIT_H_
 #define TFLMS_RULES_EDIT_H_
@@ -52,7 +53,7 @@ std::vector<SwapInReaders> ReadersBySwapIn(const SwapRequest& request, const Rew
 // True when the node came with the graph, that is, was not made by a rule in this rewriting.
 bool CameWithGraph(const RewriteState& state, NodeId id);
 
-// True when the node came with the graph or is a clone, and no swap node.
+// True for an operation.
 bool IsOperation(const RewriteState& state, NodeId id);
 
 // True when an operation runs once in every step: in the root frame, on no branch.

@@ -13,8 +13,8 @@
 //   node of role swap-out or swap-in   op Identity; attrs T, _grappler_do_not_remove = true and
 //                                      _tflms_role = "swap-out" | "swap-in"
 //   node of role recompute             its source's NodeDef with other name and inputs, and attrs
-//                                      _grappler_do_not_remove = true, _tflms_role = "recompute" and
-//                                      _tflms_clone_of = the source's name
+//                                      _grappler_do_not_remove = true, _tflms_role = "recompute"
+//                                      and _tflms_clone_of = the source's name
 //   order edges into original nodes    trailing control inputs, and on the node the attribute
 //                                      _tflms_added_controls = list of the names they come from
 // and read back from there. The second attribute is the one exception to law L3 (attributes stay):
@@ -40,6 +40,7 @@
 namespace tflms {
 
 inline constexpr std::string_view kRoleAttr = "_tflms_role";
+inline constexpr std::string_view kPiecesAttr = "_tflms_pieces";
 inline constexpr std::string_view kCloneOfAttr = "_tflms_clone_of";
 inline constexpr std::string_view kAddedControlsAttr = "_tflms_added_controls";
 inline constexpr std::string_view kDoNotRemoveAttr = "_grappler_do_not_remove";

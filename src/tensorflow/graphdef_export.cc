@@ -38,6 +38,7 @@ class Exporter {
   Status WriteNewNodes();
   Status WriteNewNode(const Node& node);
   Status WriteClone(const Node& node);
+  Status WriteSplitNode(const Node& node);
 
   OldInputs ReadOldInputs(std::string_view node_def) const;
   bool SameData(const Node& node, const OldInputs& old) const;
@@ -172,6 +173,30 @@ void AddBoolAttr(std::string_view key, bool flag, std::string* body) {
   AddAttr(key, value, body);
 }
 
+void AddIntAttr(std::string_view key, int64_t number, std::string* body) {
+  std::string value;
+  protozero::pbf_writer(value).add_int64(field::kAttrInt, number);
+  AddAttr(key, value, body);
+}
+
+void AddTypeAttr(std::string_view key, int32_t type, std::string* body) {
+  std::string value;
+  protozero::pbf_writer(value).add_enum(field::kAttrType, type);
+  AddAttr(key, value, body);
+}
+
+// A tensor of one 32-bit number, 0.
+void AddZeroAttr(std::string_view key, std::string* body) {
+  std::string value;
+  protozero::pbf_writer attr(value);
+  protozero::pbf_writer tensor(attr, field::kAttrTensor);
+  tensor.add_enum(field::kTensorDtype, TypeToWire(DataType::kInt32));
+  tensor.add_message(field::kTensorShape, std::string());
+  tensor.add_int32(field::kTensorInt, 0);
+  tensor.commit();
+  AddAttr(key, value, body);
+}
+
 void AddStringAttr(std::string_view key, std::string_view text, std::string* body) {
   std::string value;
   protozero::pbf_writer attr(value);
@@ -273,19 +298,52 @@ Status Exporter::WriteClone(const Node& node) {
     if (inputs_due && fields.tag() > field::kNodeInput) write_inputs();
     if (fields.tag() == field::kNodeName || fields.tag() == field::kNodeInput) continue;
     const std::string_view key = AttrKey(fields);
-    if (key == kAddedControlsAttr || key == kDoNotRemoveAttr) continue;
+    if (key == kAddedControlsAttr || key == kDoNotRemoveAttr || key == kPiecesAttr) continue;
     body.append(fields.raw());
   }
   if (inputs_due) write_inputs();
   AddBoolAttr(kDoNotRemoveAttr, true, &body);
   AddStringAttr(kRoleAttr, "recompute", &body);
   AddStringAttr(kCloneOfAttr, graph_.node(node.clone_of).name, &body);
+  if (node.pieces > 1) AddIntAttr(kPiecesAttr, node.pieces, &body);
+  protozero::pbf_writer(*out_).add_message(field::kGraphNode, body);
+  return {};
+}
+
+// The nodes of a split operation that are neither swap nodes nor pieces.
+Status Exporter::WriteSplitNode(const Node& node) {
+  const int32_t dtype = node.outputs.empty() ? 0 : TypeToWire(node.outputs.front().type.dtype);
+  if (!node.name.starts_with(kReservedPrefix) || node.device == kNoDevice ||
+      (dtype == 0 && node.op != "NoOp")) {
+    return InternalError("new node " + Quoted(node.name) + " has no device or element type");
+  }
+  std::string body;
+  protozero::pbf_writer writer(body);
+  writer.add_string(field::kNodeName, node.name);
+  writer.add_string(field::kNodeOp, node.op);
+  for (const std::string& text : NewInputs(node, {})) writer.add_string(field::kNodeInput, text);
+  writer.add_string(field::kNodeDevice, graph_.devices[static_cast<size_t>(node.device)].name);
+  if (node.op == "Const") {
+    AddTypeAttr("dtype", dtype, &body);
+    AddZeroAttr("value", &body);
+  } else if (node.op != "NoOp") {
+    AddTypeAttr("T", dtype, &body);
+  }
+  if (node.op == "Split") {
+    AddIntAttr("num_split", static_cast<int64_t>(node.outputs.size()), &body);
+  } else if (node.op == "ConcatV2") {
+    AddIntAttr("N", static_cast<int64_t>(node.inputs.size()) - 1, &body);
+    AddTypeAttr("Tidx", TypeToWire(DataType::kInt32), &body);
+  }
+  AddBoolAttr(kDoNotRemoveAttr, true, &body);
+  AddStringAttr(kRoleAttr, "split", &body);
   protozero::pbf_writer(*out_).add_message(field::kGraphNode, body);
   return {};
 }
 
 Status Exporter::WriteNewNode(const Node& node) {
   if (node.role == NodeRole::kRecompute) return WriteClone(node);
+  if (node.role == NodeRole::kSplit) return WriteSplitNode(node);
   const bool has_role = node.role != NodeRole::kOriginal && node.name.starts_with(kReservedPrefix);
   if (!has_role || node.inputs.size() != 1 || node.outputs.size() != 1 ||
       node.device == kNoDevice) {
@@ -300,9 +358,7 @@ Status Exporter::WriteNewNode(const Node& node) {
   writer.add_string(field::kNodeOp, "Identity");
   for (const std::string& text : NewInputs(node, {})) writer.add_string(field::kNodeInput, text);
   writer.add_string(field::kNodeDevice, graph_.devices[static_cast<size_t>(node.device)].name);
-  std::string value;
-  protozero::pbf_writer(value).add_enum(field::kAttrType, dtype);
-  AddAttr("T", value, &body);
+  AddTypeAttr("T", dtype, &body);
   AddBoolAttr(kDoNotRemoveAttr, true, &body);
   AddStringAttr(kRoleAttr, node.role == NodeRole::kSwapOut ? "swap-out" : "swap-in", &body);
   protozero::pbf_writer(*out_).add_message(field::kGraphNode, body);

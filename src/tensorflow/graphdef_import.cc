@@ -139,6 +139,8 @@ Status Importer::ImportRole(NodeId id) {
     to.role = NodeRole::kSwapIn;
   } else if (role == "recompute") {
     to.role = NodeRole::kRecompute;
+  } else if (role == "split") {
+    to.role = NodeRole::kSplit;
   } else {
     return InvalidArgument("name begins with the reserved prefix " + Quoted(kReservedPrefix) +
                            " but the node was not made by tflms: rename it");
@@ -161,6 +163,11 @@ Status Importer::ImportSource(NodeId id) {
     return InvalidArgument("runs " + Quoted(*name) + " again, which is another operation");
   }
   to.clone_of = found->second;
+  const std::optional<int64_t> pieces = IntAttr(raw_.AttrsOf(raw(id)), kPiecesAttr);
+  if (pieces) {
+    if (*pieces < 2) return InvalidArgument("is one of fewer than two pieces");
+    to.pieces = node(found->second).pieces = *pieces;
+  }
   return {};
 }
 

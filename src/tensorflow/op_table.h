@@ -3,9 +3,9 @@
 // What TensorFlow's operations mean, as data: flags, output types, where outputs live, which
 // buffers they share, what persists.
 //
-// Three tables stand behind it: op_signatures.inc, made from TensorFlow's op registry (outputs,
+// Four tables stand behind it: op_signatures.inc, made from TensorFlow's op registry (outputs,
 // references, stateful or not), the rows of op_table.cc, which say what the registry does not, and
-// the list of op_repeatable.cc.
+// the lists of op_repeatable.cc and op_batchwise.cc.
 // Where a fact is not certain the answer is the one that keeps the predicted peak high and the
 // tensor where it is. An operation in neither table is taken to have side effects.
 
@@ -60,6 +60,9 @@ OpFacts FindFacts(std::string_view op);
 
 // True when an operation may run a second time (op_repeatable.cc): pure, the same bits again.
 bool IsRepeatableOp(std::string_view op);
+
+// True when an operation may run on some rows at a time (op_batchwise.cc): the same bits.
+bool IsBatchwiseOp(std::string_view op);
 
 // Output types by the operation's signature and attributes, with unknown shapes; kInvalid where the
 // type's attribute is missing. Nothing when the operation is unknown or the number of outputs is.

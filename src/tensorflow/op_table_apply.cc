@@ -118,6 +118,7 @@ void Applier::ApplyFlags(NodeId id) {
   if (functions_.contains(node.op)) node.flags |= kCall | kSideEffect;
   if (IsCompiled(id)) node.flags |= kCompiled;
   if (IsRepeatableOp(node.op) && !functions_.contains(node.op)) node.flags |= kRepeatable;
+  if (IsBatchwiseOp(node.op) && !functions_.contains(node.op)) node.flags |= kBatchwise;
   // The kernel moves the input whose buffer it takes over to the front of the sum. Two numbers give
   // the same sum either way; of more, the order shows in the last bit.
   const bool sum = node.op == "AddN" || node.op == "AccumulateNV2";

@@ -116,7 +116,7 @@ TEST(Text, EveryFlagHasOneWord) {
     ASSERT_TRUE(graph.ok()) << row.word;
     EXPECT_EQ(graph->node(0).flags, row.flag);
   }
-  EXPECT_EQ(all, 2u * kRepeatable - 1);
+  EXPECT_EQ(all, 2u * kBatchwise - 1);
 }
 
 TEST(Text, EveryTypeHasItsWord) {

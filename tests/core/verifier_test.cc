@@ -53,7 +53,7 @@ TEST(Verifier, RefusesWrongCounts) {
             "L3 node `y`: counts 2 added among 1 control inputs");
   EXPECT_EQ(VerdictAfter([](Graph* g) { g->node(1).added_controls = -1; }),
             "L3 node `y`: counts -1 added among 1 control inputs");
-  EXPECT_EQ(VerdictAfter([](Graph* g) { g->node(1).flags = kRepeatable << 1; }),
+  EXPECT_EQ(VerdictAfter([](Graph* g) { g->node(1).flags = kBatchwise << 1; }),
             "L0 node `y`: has unknown flags");
   EXPECT_EQ(VerdictAfter([](Graph* g) { g->node(1).outputs[0].may_reuse = -3; }),
             "L0 node `y`: output 0: may reuse the buffer of input -3, which is not there");

@@ -136,6 +136,10 @@ char* PlanFilesJson() {
   return Guarded([] { return GetState().PlanFilesJson(); });
 }
 
+void SetCounters(TflmsReadCopies read_copies, TflmsTakeRuns take_runs) {
+  GetState().SetCounters({read_copies, take_runs});
+}
+
 void ClearReports() { GetState().ClearReports(); }
 
 void FreeString(char* text) { std::free(text); }
@@ -159,6 +163,7 @@ extern "C" __attribute__((visibility("default"))) const TflmsApi* TflmsGetApi(vo
       .cost_table = &tflms::CostTablesJson,
       .watch_costs = &tflms::WatchCosts,
       .plan_files = &tflms::PlanFilesJson,
+      .set_counters = &tflms::SetCounters,
   };
   return &kApi;
 }

@@ -69,20 +69,22 @@ Result<ImportContext> ReadContext(const TfApi& api, const Options& options, LogL
 }
 
 Result<OptimizedGraph> ReadAndOptimize(const TfApi& api, const Options& options,
-                                       const std::string& name, std::string_view graph,
-                                       const abi::GrapplerItem* item) {
+                                       const Corrections& corrections, const std::string& name,
+                                       std::string_view graph, const abi::GrapplerItem* item) {
   TFLMS_ASSIGN_OR_RETURN(const ImportContext context,
                          ReadContext(api, options, ParseLogLevel(options.log_level), graph, item));
-  return OptimizeGraphDef(options, name, graph, context);
+  return OptimizeGraphDef(options, name, graph, context, corrections);
 }
 
 // Every fault, exceptions included, becomes a report of outcome "declined".
-OptimizedGraph OptimizeOrDecline(const TfApi& api, const Options& options, int64_t number,
+OptimizedGraph OptimizeOrDecline(const TfApi& api, const Options& options,
+                                 const Corrections& corrections, int64_t number,
                                  std::string_view graph, const abi::GrapplerItem* item) {
   const std::string name = "graph " + std::to_string(number);
   std::string reason;
   try {
-    Result<OptimizedGraph> optimized = ReadAndOptimize(api, options, name, graph, item);
+    Result<OptimizedGraph> optimized =
+        ReadAndOptimize(api, options, corrections, name, graph, item);
     if (optimized.ok()) return std::move(*optimized);
     reason = optimized.status().ToString();
   } catch (const std::exception& fault) {
@@ -166,7 +168,11 @@ std::optional<std::string> GraphOptimizer::RewriteGraph(const Options& options,
   const bool dump = !options.dump_dir.empty();
   // Before anything else, so that the graph is there whatever happens next.
   if (dump) LogFault(threshold, DumpInput(options.dump_dir, number, graph));
-  OptimizedGraph result = OptimizeOrDecline(state_->GetTfApi(), options, number, graph, item);
+  const bool learns = options.feedback == "yes";
+  const Corrections corrections = learns ? state_->LearnCorrections() : Corrections();
+  OptimizedGraph result =
+      OptimizeOrDecline(state_->GetTfApi(), options, corrections, number, graph, item);
+  if (learns && result.changed) state_->ExpectRuns(result.expected);
   for (Report& report : result.reports) report.time_us = MicrosecondsSince(start);
   if (!result.reports.empty() && state_->TakeFirstReport()) {
     result.reports.front().notes.push_back(DescribePassSwitches(options.device_type));

@@ -52,8 +52,8 @@ std::optional<std::string> WhyNoHost(const Options& options, const Graph& graph)
          "an operation on it";
 }
 
-// Empty for a graph that was rewritten before: it had its table then.
-Result<std::string> CostTable(const Options& options, Graph* graph) {
+// Empty for a graph that was rewritten before: it had its table then. `expected` may be null.
+Result<std::string> CostTable(const Options& options, Graph* graph, Expected* expected) {
   const bool rewritten =
       std::any_of(graph->nodes.begin(), graph->nodes.end(),
                   [](const Node& node) { return node.role != NodeRole::kOriginal; });
@@ -61,6 +61,7 @@ Result<std::string> CostTable(const Options& options, Graph* graph) {
   TFLMS_RETURN_IF_ERROR(VerifyGraph(*graph));
   TFLMS_ASSIGN_OR_RETURN(const Pricing pricing, PriceGraph(options, graph));
   std::string table = CostTableJson(*graph);
+  if (expected != nullptr) *expected = ExpectedOf(options, pricing, *graph);
   TakePricesBack(pricing, graph);
   return table;
 }
@@ -71,11 +72,12 @@ Result<std::string> CostTableOfGraphDef(const Options& options, std::string_view
                                         const ImportContext& context) {
   TFLMS_ASSIGN_OR_RETURN(GraphDefImport import, ImportGraphDef(bytes, context));
   if (!IsPlaced(import.graph)) return std::string();
-  return CostTable(options, &import.graph);
+  return CostTable(options, &import.graph, nullptr);
 }
 
 Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::string& name,
-                                        std::string_view bytes, const ImportContext& context) {
+                                        std::string_view bytes, const ImportContext& context,
+                                        const Corrections& corrections) {
   OptimizedGraph result;
   TFLMS_ASSIGN_OR_RETURN(GraphDefImport import, ImportGraphDef(bytes, context));
   if (!options.dump_dir.empty()) result.text = PrintGraph(import.graph);
@@ -90,9 +92,10 @@ Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::strin
     result.reports.back().nodes = import.graph.size();
     return result;
   }
-  TFLMS_ASSIGN_OR_RETURN(result.cost_table, CostTable(options, &import.graph));
+  TFLMS_ASSIGN_OR_RETURN(result.cost_table, CostTable(options, &import.graph, &result.expected));
   PlanCache cache = OpenPlanCache(options.cache_dir, ParseLogLevel(options.log_level));
-  TFLMS_ASSIGN_OR_RETURN(result.reports, Rewrite(options, name, &import.graph, &cache));
+  TFLMS_ASSIGN_OR_RETURN(result.reports,
+                         Rewrite(options, name, &import.graph, &cache, corrections));
   for (const Report& report : result.reports) {
     result.changed |= report.outcome == Outcome::kRewritten;
   }

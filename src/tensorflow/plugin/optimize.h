@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/cost/feedback.h"
 #include "src/tensorflow/graphdef.h"
 #include "tflms/options.h"
 #include "tflms/report.h"
@@ -22,13 +23,15 @@ struct OptimizedGraph {
   std::string text;             // text form of the graph as it came; only with dump_dir
   std::vector<Report> reports;  // one for each accelerator
   std::string cost_table = {};  // as CostTableJson; empty when the graph was not planned
+  Expected expected = {};       // for feedback, without corrections
 };
 
 // Rewrites the GraphDef `bytes` of the graph `name`. A graph whose accelerator nodes are not placed
 // yet (the body of a function in a session's library) is reported and left alone. `context` says
 // what the GraphDef does not. An error means: nothing changed, and why.
 Result<OptimizedGraph> OptimizeGraphDef(const Options& options, const std::string& name,
-                                        std::string_view bytes, const ImportContext& context);
+                                        std::string_view bytes, const ImportContext& context,
+                                        const Corrections& corrections = {});
 
 // What the operations of a placed GraphDef are taken to cost, as CostTableJson. For graphs that are
 // not to be rewritten.

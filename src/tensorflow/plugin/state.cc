@@ -18,6 +18,9 @@ using Lock = std::lock_guard<std::mutex>;
 // No device has this type, so TensorFlow never calls an optimizer registered for it.
 constexpr const char* kOffType = "TFLMS_OFF";
 
+// Names of operations that are kept for feedback; with more of them it starts from nothing.
+constexpr size_t kMostExpected = 1000000;
+
 PluginState* MakeState() {
   // Never freed: TensorFlow's threads may still optimize a graph while the process ends.
   PluginState* state = std::make_unique<PluginState>().release();
@@ -43,8 +46,43 @@ Result<Settings> PluginState::GetSettings() {
 
 void PluginState::SetSettings(const Settings& settings) {
   const Lock lock(mutex_);
+  const Options& before = settings_.options;
+  const Options& now = settings.options;
+  if (now.machine != before.machine || now.profile != before.profile ||
+      now.device_type != before.device_type) {
+    ForgetLocked();
+  }
   configured_ = true;
   settings_ = settings;
+}
+
+void PluginState::ForgetLocked() {
+  const LaneCounts lanes = feedback_.lanes;  // copies of before are not to be read again
+  feedback_ = Feedback();
+  feedback_.lanes = lanes;
+}
+
+void PluginState::SetCounters(const Counters& counters) {
+  const Lock lock(mutex_);
+  counters_ = counters;
+}
+
+Corrections PluginState::LearnCorrections() {
+  Counters counters;
+  {
+    const Lock lock(mutex_);
+    counters = counters_;
+  }
+  if (!counters.exist()) return {};
+  const Measurement measurement = ReadCounters(counters);
+  const Lock lock(mutex_);
+  return Learn(measurement.lanes, measurement.ops, &feedback_);
+}
+
+void PluginState::ExpectRuns(const Expected& graph) {
+  const Lock lock(mutex_);
+  if (feedback_.expected.op_us.size() + graph.op_us.size() > kMostExpected) ForgetLocked();
+  Expect(graph, &feedback_);
 }
 
 TfApi PluginState::GetTfApi() {

@@ -15,6 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/cost/feedback.h"
+#include "src/tensorflow/plugin/counters.h"
 #include "src/tensorflow/plugin/report_log.h"
 #include "src/tensorflow/plugin/settings.h"
 #include "src/tensorflow/plugin/tf_api.h"
@@ -27,6 +29,7 @@ class PluginState {
   // Settings given by configure, else those of the environment. An error when the environment
   // holds a bad value.
   Result<Settings> GetSettings();
+  // Where costs come from elsewhere than before, nothing that was learnt of them counts any more.
   void SetSettings(const Settings& settings);
 
   // TensorFlow's functions, once TF_InitGraph has found them; all null before.
@@ -56,6 +59,12 @@ class PluginState {
   bool watches_costs();
   void WatchCosts(bool on);
 
+  // Feedback: corrections from what was measured since the graphs that are expected to run were
+  // planned. All 1 when there is nothing to read.
+  void SetCounters(const Counters& counters);
+  Corrections LearnCorrections();
+  void ExpectRuns(const Expected& graph);
+
   // Whether Grappler was seen to go over a graph only once (instance.h says why that matters).
   bool single_pass_seen();
   void SetSinglePassSeen();
@@ -70,6 +79,8 @@ class PluginState {
   void UnlockAfterFork() { mutex_.unlock(); }
 
  private:
+  void ForgetLocked();  // what feedback has learnt
+
   std::mutex mutex_;
   bool configured_ = false;
   Settings settings_;
@@ -80,6 +91,8 @@ class PluginState {
   bool single_pass_seen_ = false;
   bool watches_costs_ = false;
   int64_t graphs_ = 0;
+  Counters counters_;
+  Feedback feedback_;
   ReportLog reports_;
   std::unordered_map<const void*, std::unique_ptr<std::string>> lent_;
 };

@@ -3,6 +3,7 @@
 // See c_api.h. Nothing is thrown past this file.
 #include "c_api.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -111,6 +112,33 @@ int32_t tflms_sim_gpu_reset_peak(int32_t device) {
   if (state == nullptr) return 1;
   state->memory->ResetPeaks();
   return 0;
+}
+
+void tflms_sim_gpu_copies(int64_t counts[4]) {
+  std::fill(counts, counts + 4, 0);
+  Simulator* simulator = GetSimulator();
+  if (simulator == nullptr) return;
+  for (const auto& state : simulator->devices) {
+    counts[0] += state->link->out().bytes();
+    counts[1] += state->link->out().busy_us();
+    counts[2] += state->link->in().bytes();
+    counts[3] += state->link->in().busy_us();
+  }
+}
+
+void tflms_sim_gpu_time_runs(int32_t on) {
+  Simulator* simulator = GetSimulator();
+  if (simulator != nullptr) simulator->run_times.Switch(on != 0);
+}
+
+void tflms_sim_gpu_take_runs(void (*visit)(void* context, const char* node, int64_t runs,
+                                           int64_t total_us),
+                             void* context) {
+  Simulator* simulator = GetSimulator();
+  if (simulator == nullptr) return;
+  for (const auto& [node, runs] : simulator->run_times.Take()) {
+    visit(context, node.c_str(), runs.runs, runs.total_us);
+  }
 }
 
 int32_t tflms_sim_gpu_log_start(int64_t capacity) {

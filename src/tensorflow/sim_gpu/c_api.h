@@ -11,7 +11,7 @@
 #define TFLMS_SIM_GPU_API extern "C" __attribute__((visibility("default")))
 
 // Raised whenever a layout or a meaning below changes.
-#define TFLMS_SIM_GPU_ABI 3
+#define TFLMS_SIM_GPU_ABI 4
 
 struct TflmsSimGpuWorkspace {
   const char* op;
@@ -64,6 +64,16 @@ TFLMS_SIM_GPU_API int32_t tflms_sim_gpu_start(const TflmsSimGpuSettings* setting
 // Figures of one device. Non-zero when there is no such device.
 TFLMS_SIM_GPU_API int32_t tflms_sim_gpu_stats(int32_t device, TflmsSimGpuStats* stats);
 TFLMS_SIM_GPU_API int32_t tflms_sim_gpu_reset_peak(int32_t device);
+
+// Copies of all devices since the start: bytes out, busy us out, bytes in, busy us in.
+TFLMS_SIM_GPU_API void tflms_sim_gpu_copies(int64_t counts[4]);
+// Run times of synchronous kernels by node name, without what they waited for memory. The first run
+// of each after a taking is not counted: it warms things up. Taking visits each name with the runs
+// that were counted and their time in sum, and starts anew. Off unless switched on.
+TFLMS_SIM_GPU_API void tflms_sim_gpu_time_runs(int32_t on);
+TFLMS_SIM_GPU_API void tflms_sim_gpu_take_runs(void (*visit)(void* context, const char* node,
+                                                             int64_t runs, int64_t total_us),
+                                               void* context);
 
 // The event log, over all devices; events are `Event` in event_log.h.
 TFLMS_SIM_GPU_API int32_t tflms_sim_gpu_log_start(int64_t capacity);

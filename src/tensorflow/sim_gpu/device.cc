@@ -4,12 +4,13 @@
 //
 //   before   hold the workspace that the settings give its type; note what runs on this thread
 //   after    every output in device memory lies inside the device's region: one that the kernel
-//            built in scratch is moved there; the log learns how long all of it took
+//            built in scratch is moved there; log and run times learn how long all of it took
 //
 // Asynchronous kernels are not timed: they wait for others (receives, collectives) or run functions
 // whose own kernels are timed.
 //
-// Cost per kernel: a few comparisons per input and output; no lock unless the log is on.
+// Cost per kernel: a few comparisons per input and output; no lock unless the log or the run
+// times are on.
 #include "device.h"
 
 #include <algorithm>
@@ -80,6 +81,7 @@ class SimulatedDevice : public tensorflow::LocalDevice {
       : LocalDevice(options, attributes),
         settings_(simulator->settings),
         log_(&simulator->log),
+        run_times_(&simulator->run_times),
         state_(state) {
     // What tells TensorFlow that values here are not simply at hand on the host.
     info_.default_context = state->link;
@@ -114,12 +116,13 @@ class SimulatedDevice : public tensorflow::LocalDevice {
   // context's status set.
   void* TakeWorkspace(const OpKernel& kernel, OpKernelContext* context);
   void RunKernel(OpKernel* kernel, OpKernelContext* context);
-  void LogCompute(const OpKernel& kernel, Clock::duration took, int64_t waited_us);
+  void NoteRun(const OpKernel& kernel, Clock::duration took, int64_t waited_us);
   void MoveOutputsToDevice(const OpKernel& kernel, OpKernelContext* context);
   void MoveToDevice(const OpKernel& kernel, Tensor* tensor, OpKernelContext* context);
 
   const Settings& settings_;
   EventLog* const log_;
+  RunTimes* const run_times_;
   DeviceState* const state_;
   AcceleratorDeviceInfo info_;
 };
@@ -140,21 +143,24 @@ absl::Status SimulatedDevice::MakeTensorFromProto(const tensorflow::TensorProto&
 }
 
 void SimulatedDevice::Compute(OpKernel* kernel, OpKernelContext* context) {
-  if (!log_->on()) {
+  if (!log_->on() && !run_times_->on()) {
     RunKernel(kernel, context);
     return;
   }
   const Clock::time_point begin = Clock::now();
   const int64_t waited_before_us = ThreadWaitUs();
   RunKernel(kernel, context);
-  LogCompute(*kernel, Clock::now() - begin, ThreadWaitUs() - waited_before_us);
+  NoteRun(*kernel, Clock::now() - begin, ThreadWaitUs() - waited_before_us);
 }
 
-void SimulatedDevice::LogCompute(const OpKernel& kernel, Clock::duration took, int64_t waited_us) {
+void SimulatedDevice::NoteRun(const OpKernel& kernel, Clock::duration took, int64_t waited_us) {
   const auto took_us = std::chrono::round<std::chrono::microseconds>(took).count();
+  const int64_t run_us = std::max<int64_t>(took_us - waited_us, 0);
+  if (run_times_->on()) run_times_->Add(View(kernel.name_view()), run_us);
+  if (!log_->on()) return;
   Event event{};
   event.time_us = log_->NowUs() - took_us;
-  event.duration_us = std::max<int64_t>(took_us - waited_us, 0);
+  event.duration_us = run_us;
   event.offset = -1;
   event.kind = static_cast<int32_t>(EventKind::kCompute);
   event.device = state_->memory->ordinal();

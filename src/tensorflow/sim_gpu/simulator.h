@@ -15,6 +15,7 @@
 #include "copy_lanes.h"
 #include "device_memory.h"
 #include "event_log.h"
+#include "run_times.h"
 #include "settings.h"
 
 namespace tflms::sim_gpu {
@@ -29,6 +30,7 @@ struct DeviceState {
 struct Simulator {
   Settings settings;
   EventLog log;
+  RunTimes run_times;
   std::vector<std::unique_ptr<DeviceState>> devices;
 };
 
